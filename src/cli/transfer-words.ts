@@ -1,4 +1,5 @@
 /** The cost of a cluster in words. */
+import { listNames } from '../base/names.ts'
 import { formatBytes, formatSize } from '../base/quantity.ts'
 import { formatAge } from '../base/time/duration.ts'
 import type { TransferCost } from '../core/transfer-cost/transfer-cost.ts'
@@ -42,9 +43,7 @@ function bytesToTransfer(bytes: number | undefined, isMinimum: boolean): string 
 const MAX_UNKNOWN = 5
 
 function describeUnknown({ unknown }: TransferCost): string {
-  if (unknown.length === 0) return ''
-  const more = unknown.length > MAX_UNKNOWN ? ` and ${unknown.length - MAX_UNKNOWN} more` : ''
-  return `, not known: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}${more}`
+  return unknown.length === 0 ? '' : `, not known: ${listNames(unknown, MAX_UNKNOWN)}`
 }
 
 /** A small amount is not shown as 0. */

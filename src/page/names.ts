@@ -1,12 +1,12 @@
 /** Lists of names as the page shows them. Pure. */
+import { listNames } from '../base/names.ts'
 
 /** The most names that a cell has. */
 export const NAMES_SHOWN = 5
 
 /** Returns the first names, and how many more there are. */
 export function joinNames(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN
-  return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return listNames(names, NAMES_SHOWN)
 }
 
 /** Returns a sentence about clusters of a source that have no column; undefined if all have one. */

@@ -1,6 +1,7 @@
 /** Prints what an uninstallation removes, keeps and could not remove: one line for each kind, or all objects as JSON or YAML. */
 
 import { objectKey } from '../../api/meta.ts'
+import { listNames } from '../../base/names.ts'
 import { printable } from '../../base/printable.ts'
 import { OUTPUT_API_VERSION, type PLAIN_FORMATS, renderData } from '../output.ts'
 import type { Candidate } from './gather.ts'
@@ -57,11 +58,10 @@ function renderText({ result, removed, keeps, failures }: Report): string {
 /** Returns one line for each kind: the number of objects, the first names, and the values. */
 export function renderTraces(removed: readonly Removed[]): string[] {
   return [...Map.groupBy(removed, ({ type }) => type.kind)].map(([kind, members]) => {
-    const names = members.slice(0, MAX_NAMES).map(({ namespace, name }) => objectKey(namespace, name))
-    const more = members.length > MAX_NAMES ? ` and ${members.length - MAX_NAMES} more` : ''
+    const names = members.map(({ namespace, name }) => objectKey(namespace, name))
     const values = [...new Set(members.flatMap(({ removes }) => removes))]
     const what = limitedTo(values, MAX_NAMES).join('; ')
-    return printable(`${kind}: ${members.length} (${names.join(', ')}${more}): ${what}`).concat('\n')
+    return printable(`${kind}: ${members.length} (${listNames(names, MAX_NAMES)}): ${what}`).concat('\n')
   })
 }
 

@@ -12,7 +12,6 @@ import {
 import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { defined, sortedUnique, without } from '../../base/json.ts'
-import { printable } from '../../base/printable.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
@@ -27,7 +26,7 @@ import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectName, ObjectStore, StoreChange } from '../../store/store.ts'
-import { placeManifests } from '../check/input/place-manifests.ts'
+import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
 import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
@@ -107,7 +106,7 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
   }
 }
 
-/** Applies one more supposition. Throws as `suppose` does. */
+/** Applies one more supposition. Throws `UserError` for a name that the hub does not have, and for a manifest that admission would reject. */
 export async function addSupposition(
   supposition: Supposition,
   supposed: Supposed,
@@ -185,14 +184,10 @@ function putSource(source: DataSource, sentence: string, { store, changes, sente
 
 function untaint({ cluster, key }: Extract<Supposition, { kind: 'untainted' }>, supposed: Supposed): void {
   const found = findCluster(cluster, supposed.store)
-  const taints = (found.spec?.taints ?? []).filter((taint) => taint.key !== key)
-  if (taints.length === (found.spec?.taints ?? []).length)
-    throw new UnknownNameError(
-      `${cluster} has no taint ${key}${suggest(
-        key,
-        (found.spec?.taints ?? []).map((taint) => taint.key),
-      )}`,
-    )
+  const stored = found.spec?.taints ?? []
+  const keys = stored.map((taint) => taint.key)
+  if (!keys.includes(key)) throw new UnknownNameError(`${cluster} has no taint ${key}${suggest(key, keys)}`)
+  const taints = stored.filter((taint) => taint.key !== key)
   putCluster({ ...found, spec: { ...found.spec, taints } }, `${cluster} has no taint ${key} any more`, supposed)
 }
 
@@ -249,14 +244,14 @@ async function applyManifests(
   for (const { object, file } of placed) {
     signal.throwIfAborted()
     if (onlyPolicies && !isPolicy(object.kind))
-      throw new UsageError(`${file}: ${object.kind} ${keyOfObject(object)} is no policy; use --manifest for it`)
+      throw new UsageError(`${file}: ${objectTitle(object)} is no policy; use --manifest for it`)
     const { outcome, errors, after } = await reviewObject(object, session)
     if (outcome === 'denied')
       throw new SuppositionError(
-        `${file}: admission would reject ${object.kind} ${keyOfObject(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+        `${file}: admission would reject ${objectTitle(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
         file,
       )
-    sentences.push(printable(`${object.kind} ${keyOfObject(object)} is applied`))
+    sentences.push(`${objectTitle(object)} is applied`)
     const type = types.find(({ kind, group }) => kind === object.kind && group === groupOf(object.apiVersion))
     if (type && isCached(type, store))
       changes.push(
@@ -267,7 +262,7 @@ async function applyManifests(
       )
     if (isPolicy(object.kind)) policies.push(after as PropagationPolicy)
     if (isTemplate(object, session) && !isPlacementKind(type)) templates.push(after)
-    else if (!type) notes.push(`no decision reads ${object.kind} ${keyOfObject(object)}`)
+    else if (!type) notes.push(`no decision reads ${objectTitle(object)}`)
   }
   // After all policies: the order of the manifests does not matter.
   for (const template of templates) {
@@ -279,8 +274,8 @@ async function applyManifests(
   notes.push(...policies.flatMap((policy) => (takesWorkloadsOver(policy) ? [preemptionNote(policy)] : [])))
 }
 
-function preemptionNote({ kind, ...policy }: PropagationPolicy): string {
-  return `${kind} ${keyOfObject(policy)} takes workloads over only if Karmada has the feature gate ${PREEMPTION_GATE}`
+function preemptionNote(policy: PropagationPolicy): string {
+  return `${objectTitle(policy)} takes workloads over only if Karmada has the feature gate ${PREEMPTION_GATE}`
 }
 
 /**
@@ -325,7 +320,7 @@ function bindTemplate(template: K8sObject, { store, changes, notes }: Supposed):
   const type = template.metadata.namespace ? resourceBindings : clusterResourceBindings
   const policy = matchedPolicy(template, store)
   if (policy) changes.push(store.put(type, deriveBinding(template, policy)))
-  else notes.push(`no policy selects ${template.kind} ${keyOfObject(template)}, so Karmada does not schedule it`)
+  else notes.push(`no policy selects ${objectTitle(template)}, so Karmada does not schedule it`)
 }
 
 function deleteObject(text: string, supposed: Supposed, { workloads, namespace, now }: SupposeContext): void {
