@@ -1,4 +1,6 @@
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
@@ -184,6 +186,16 @@ describe('--output-file', () => {
     expect(await runOn(hub, '--output-file', link)).toMatchObject({ status: 0, stdout: '' })
     expect(parse(readFileSync(link, 'utf8'))).toEqual(expected(hub))
     expect(statSync(target).mode & 0o777).toBe(0o600)
+  })
+
+  test('writes into a pipe, and does not replace it', async () => {
+    const hub = await startHub()
+    const pipe = join(hub.folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const [text, answer] = await Promise.all([readFile(pipe, 'utf8'), runOn(hub, '--output-file', pipe)])
+    expect(answer).toMatchObject({ status: 0, stdout: '' })
+    expect(parse(text)).toEqual(expected(hub))
+    expect(lstatSync(pipe).isFIFO()).toBe(true)
   })
 
   test('never replaces the kubeconfig of the administrator', async () => {

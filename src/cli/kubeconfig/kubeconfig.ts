@@ -1,5 +1,5 @@
 /** `lodestone kubeconfig`: prints a kubeconfig with a token of Lodestone, also as the Secret of a host cluster. */
-import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { secrets } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
@@ -199,13 +199,18 @@ function secretManifest({ namespace, name }: ServiceAccountName, text: string): 
   ]
 }
 
-/** Replaces a file at once, as a server may read it, with rights for its owner alone. */
+/** Replaces a file at once, as a server may read it, with rights for its owner alone. A pipe or a device is written in place. */
 function writePrivate(file: string, text: string): void {
   const target = realPath(file) ?? file
   const temporary = `${target}.${process.pid}.tmp`
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
-    renameSync(temporary, target)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found && !found.isFile()) {
+      writeFileSync(file, text)
+    } else {
+      writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+      renameSync(temporary, target)
+    }
   } catch (cause) {
     rmSync(temporary, { force: true })
     throw new UsageError(`--output-file ${file} cannot be written: ${describeFileError(cause)}`, { cause })

@@ -1,4 +1,6 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeClaim, makePod } from '../../../test/builders.ts'
@@ -52,6 +54,31 @@ test('the standard output is the same file', async () => {
   expect(status).toBe(0)
   expect([...(await openSnapshotStore({ file, signal: NEVER })).store.list(dataSourceClaims)]).toHaveLength(1)
   expect(readdirSync(folder)).toEqual(['fleet.lsnap'])
+})
+
+test('a pipe is written, and not replaced by a file', async () => {
+  const pipe = join(makeFolder(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const file = join(makeFolder(), 'fleet.lsnap')
+  const [content, answer] = await Promise.all([
+    readFile(pipe),
+    runWords(['snapshot', '--folder', 'examples/hub', '-o', pipe]),
+  ])
+  writeFileSync(file, content)
+  expect(answer).toEqual({ status: 0, stdout: '', stderr: '' })
+  expect(lstatSync(pipe).isFIFO()).toBe(true)
+  expect([...(await openSnapshotStore({ file, signal: NEVER })).store.list(dataSourceClaims)]).toHaveLength(1)
+}, 10_000)
+
+test('a link stays a link to the file that is written', async () => {
+  const folder = makeFolder({ 'old.lsnap': 'old' })
+  const link = join(folder, 'link.lsnap')
+  symlinkSync('old.lsnap', link)
+  const { status } = await runWords(['snapshot', '--folder', 'examples/hub', '-o', link])
+  expect(status).toBe(0)
+  expect(lstatSync(link).isSymbolicLink()).toBe(true)
+  const file = join(folder, 'old.lsnap')
+  expect([...(await openSnapshotStore({ file, signal: NEVER })).store.list(dataSourceClaims)]).toHaveLength(1)
 })
 
 test('a terminal gets no bytes', async () => {

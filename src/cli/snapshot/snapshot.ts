@@ -101,9 +101,12 @@ function snapshotSettings(
 
 async function writeFile(content: SnapshotContent, file: string, io: CommandIo): Promise<number> {
   await writeSnapshotFile(content, file, io.signal)
+  const written = statSync(file)
+  // A pipe or a device may be the standard output.
+  if (!written.isFile()) return 0
   const { store } = content
   const objects = store.kinds().reduce((sum, type) => sum + store.size(type), 0)
-  io.stdout.write(`${file}: ${objects} objects, ${Math.ceil(statSync(file).size / 1024)} KiB\n`)
+  io.stdout.write(`${file}: ${objects} objects, ${Math.ceil(written.size / 1024)} KiB\n`)
   return 0
 }
 

@@ -1,7 +1,7 @@
 /** Writes the objects of a store as a snapshot. */
 import { randomBytes } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { createWriteStream, statSync } from 'node:fs'
+import { open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -36,24 +36,31 @@ export async function writeSnapshot(content: SnapshotContent, to: Writable, sign
 }
 
 /**
- * Writes a snapshot to a file. The file appears when it is complete: an interrupted command leaves the previous one. Throws `SnapshotError`
- * if the file cannot be written.
+ * Writes a snapshot to a file. The file appears when it is complete: an interrupted command leaves the previous one. A link stays a link, and a
+ * pipe or a device is written in place. Throws `SnapshotError` if the file cannot be written.
  */
 export async function writeSnapshotFile(content: SnapshotContent, file: string, signal: AbortSignal): Promise<void> {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found && !found.isFile()) await writeSnapshot(content, createWriteStream(file), signal)
+    else await replaceFile(content, found ? await realpath(file) : file, signal)
+  } catch (error) {
+    if (signal.aborted || (error as NodeJS.ErrnoException).syscall === undefined) throw error
+    throw new SnapshotError(`${file} cannot be written: ${describeFileError(error)}`, { cause: error })
+  }
+}
+
+async function replaceFile(content: SnapshotContent, file: string, signal: AbortSignal): Promise<void> {
   const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
   try {
     // Only its owner reads the names of all tenants.
     const handle = await open(temporary, 'wx', 0o600)
-    await writeSnapshot(
-      content,
-      createWriteStream(temporary, { fd: handle.fd, autoClose: false, flush: true }),
-      signal,
-    ).finally(() => handle.close())
+    const stream = createWriteStream(temporary, { fd: handle.fd, autoClose: false, flush: true })
+    await writeSnapshot(content, stream, signal).finally(() => handle.close())
     await rename(temporary, file)
   } catch (error) {
     await rm(temporary, { force: true })
-    if (signal.aborted || (error as NodeJS.ErrnoException).syscall === undefined) throw error
-    throw new SnapshotError(`${file} cannot be written: ${describeFileError(error)}`, { cause: error })
+    throw error
   }
 }
 
