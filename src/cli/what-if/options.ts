@@ -118,7 +118,7 @@ function readQuestion(args: Arguments): Question {
   if (each) return { each }
   if (suppositions.length === 0)
     throw new UsageError(
-      "nothing is supposed; give at least one of --cluster-lost, --taint, --data, --source-stale, --manifest, --policy, --delete, or --each-cluster-lost\nSee 'lodestone what-if --help'.",
+      "nothing is supposed; give at least one of --cluster-lost, --taint, --data, --source-stale, --manifest, --policy, --delete, or a table: --each-cluster-lost, --each-source-stale\nSee 'lodestone what-if --help'.",
     )
   return { suppositions }
 }

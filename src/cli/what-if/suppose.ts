@@ -11,7 +11,9 @@ import {
 } from '../../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
+import type { Taint } from '../../api/node.ts'
 import { defined, sortedUnique, without } from '../../base/json.ts'
+import { isLabelKey, isLabelValue } from '../../base/names.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
@@ -118,6 +120,7 @@ export async function addSupposition(
       return supposeLost(findCluster(supposition.cluster, supposed.store), supposed)
     case 'tainted': {
       const { cluster, taint } = supposition
+      checkTaint(taint)
       return putCluster(
         taintCluster(findCluster(cluster, supposed.store), taint),
         `${cluster} has the taint ${taintText(taint)}`,
@@ -170,6 +173,16 @@ function supposeMoved(
 /** Supposes that the location of a source is older than every claim allows. */
 export function supposeStale(source: DataSource, supposed: Supposed): void {
   putSource(outdateSource(source), `the location of ${source.metadata.name} is out of date`, supposed)
+}
+
+/** Throws `SuppositionError` for a taint that no API server stores. */
+function checkTaint(taint: Taint): void {
+  const problem = !isLabelKey(taint.key)
+    ? 'the key must be the key of a label, e.g. example.com/maintenance'
+    : isLabelValue(taint.value ?? '')
+      ? undefined
+      : 'the value must be the value of a label'
+  if (problem) throw new SuppositionError(`taint ${taintText(taint)}: ${problem}`)
 }
 
 function putCluster(cluster: Cluster, sentence: string, { store, changes, sentences }: Supposed): void {

@@ -790,6 +790,17 @@ test.each<{ options: string[]; status: number; says: string }>([
     status: 2,
     says: '--taint member2=broken: expected CLUSTER=KEY[=VALUE]:EFFECT',
   },
+  {
+    options: ['--taint', 'member2=not ready:NoExecute'],
+    status: 1,
+    says: 'taint not ready:NoExecute: the key must be the key of a label, e.g. example.com/maintenance',
+  },
+  {
+    options: ['--taint', 'member2=ready=not yet:NoExecute'],
+    status: 1,
+    says: 'taint ready=not yet:NoExecute: the value must be the value of a label',
+  },
+  { options: [], status: 2, says: '--each-source-stale' },
   { options: ['--taint', 'member2=broken-'], status: 1, says: 'member2 has no taint broken' },
   {
     options: ['--delete', 'dsc/sale'],
