@@ -14,7 +14,7 @@ import { formatColumns } from '../format.ts'
 import { describeTotal, describeTransfer } from '../transfer-words.ts'
 import type { Table, TableRow } from './table.ts'
 
-/** Workloads of each effect that are shown without `--all`. */
+/** Suppositions, workloads of each effect, and notes that are shown without `--all`. */
 const MOST_SHOWN = 10
 /** In characters. */
 const MAX_REASON = 400
@@ -56,11 +56,14 @@ export function renderAnswer(
             ...(hasPrices ? [transferCell(totals[effect])] : []),
           ]),
         ])
+  const shownSentences = showsAll ? sentences : sentences.slice(0, MOST_SHOWN)
+  const moreSentences = sentences.length - shownSentences.length
+  const supposed = [...shownSentences.map(printable), ...(moreSentences > 0 ? [`${moreSentences} more`] : [])]
   return [
-    `${paint('bold', `What if ${sentences.map(printable).join(', and ')}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
+    `${paint('bold', `What if ${supposed.join(', and ')}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     summary,
     ...sections,
-    ...noteLines(notes),
+    ...noteLines(notes, showsAll),
   ].join('')
 }
 
@@ -123,8 +126,15 @@ function renderReason({ reason }: Change): string {
   return reason === '' ? '' : `\n      ${cut(reason, MAX_REASON)}`
 }
 
-function noteLines(notes: readonly string[]): string[] {
-  return notes.length === 0 ? [] : ['\n', ...notes.map((note) => `Note: ${printable(note)}.\n`)]
+function noteLines(notes: readonly string[], showsAll: boolean): string[] {
+  if (notes.length === 0) return []
+  const shown = showsAll ? notes : notes.slice(0, MOST_SHOWN)
+  const more = notes.length - shown.length
+  return [
+    '\n',
+    ...shown.map((note) => `Note: ${printable(note)}.\n`),
+    ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
+  ]
 }
 
 export function renderTable(
@@ -146,7 +156,7 @@ export function renderTable(
     formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
     ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
     ...(shownEffects.length === 0 ? [`\n${nothingChanges(workloads)}`] : []),
-    ...noteLines(notes),
+    ...noteLines(notes, showsAll),
   ].join('')
 }
 

@@ -767,6 +767,22 @@ test('a table in which nothing changes says so', async () => {
   )
 })
 
+test('many manifests have a short title and few notes, unless all are wanted', async () => {
+  const secrets = Array.from({ length: 13 }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `s-${i}`, namespace: 'default' },
+  }))
+  const files = { 'secrets.yaml': secrets }
+  const { stdout } = await whatIf(['-f', '@secrets.yaml'], HUB, files)
+  expect(stdout).toContain('and Secret default/s-9 is applied, and 3 more? (1 workload)')
+  expect(stdout.match(/^Note: /gm)).toHaveLength(10)
+  expect(stdout).toMatch(/\n… and 3 more; use --all to see them\n$/)
+  const all = await whatIf(['-f', '@secrets.yaml', '--all'], HUB, files)
+  expect(all.stdout).toContain('and Secret default/s-12 is applied? (1 workload)')
+  expect(all.stdout.match(/^Note: /gm)).toHaveLength(13)
+})
+
 test('a folder without Clusters says so for the name of one', async () => {
   const { status, stderr } = await whatIf(['--cluster-lost', 'member2'], [policy])
 
