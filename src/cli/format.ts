@@ -1,5 +1,10 @@
-/** Formats columns for the output of commands. */
+/** Formats columns and lines for the output of commands. */
 import { printable } from '../base/printable.ts'
+
+/** Makes the lines of a text safe to print in a terminal. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
 
 /** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {

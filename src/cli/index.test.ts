@@ -95,6 +95,12 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     },
     { name: 'an unexpected argument', words: ['serve', 'examples/hub'], want: 'unexpected argument examples/hub' },
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
+    {
+      name: 'a value that would steer a terminal',
+      words: ['explain', 'red\u001b[31m/x', '--folder', 'examples/hub'],
+      want: /unknown kind red \[31m/,
+    },
+    { name: 'a command that would steer a terminal', words: ['red\u001b[31m'], want: /unknown command red \[31m\n/ },
     { name: 'no file to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
     { name: 'a missing file', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
     {

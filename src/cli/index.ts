@@ -1,7 +1,9 @@
 /** The table of commands, and the entry point that runs one. */
+import { printable } from '../base/printable.ts'
 import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
 import { type Command, type CommandIo, commandHelp, readArguments } from './command.ts'
+import { printableLines } from './format.ts'
 import { requestFailure } from './read-failure.ts'
 
 /** The exit status of a program that SIGINT ends, as a shell sees it. */
@@ -115,7 +117,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   }
   const entry = findEntry(name)
   if (!entry) {
-    io.stderr.write(`lodestone: ${unknownName(name)}\nSee 'lodestone --help'.\n`)
+    io.stderr.write(`lodestone: ${printable(unknownName(name))}\nSee 'lodestone --help'.\n`)
     return 2
   }
   const command = await entry.load()
@@ -129,7 +131,8 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
     const failure = error instanceof UserError ? error : requestFailure(error)
     if (io.signal.aborted && (failure || (error as Error).name === 'AbortError')) return INTERRUPTED
     if (!failure) throw error
-    io.stderr.write(`lodestone ${name}: ${failure.message}\n`)
+    // The message may have names of a file or an API server.
+    io.stderr.write(`lodestone ${name}: ${printableLines(failure.message)}\n`)
     return failure.exitStatus
   }
 }

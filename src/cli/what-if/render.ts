@@ -10,7 +10,7 @@ import { EFFECT_WORDS } from '../../core/what-if/effect-words.ts'
 import type { Answer, EffectTotal } from '../../queries/what-if/ask.ts'
 import type { WorkloadChange } from '../../queries/what-if/workload-change.ts'
 import type { Paint } from '../command.ts'
-import { formatColumns } from '../format.ts'
+import { formatColumns, printableLines } from '../format.ts'
 import { describeTotal, describeTransfer } from '../transfer-words.ts'
 import type { Table, TableRow } from './table.ts'
 
@@ -87,9 +87,8 @@ function renderWorkload(change: WorkloadChange, hasPrices: boolean): string {
   const { workload, next } = change
   const title = `${workload.kind} ${objectKey(workload.namespace, workload.name)}`
   const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${renderMove(next)}${renderDelay(next)}` : ''
-  return printableLines(
-    `  ${title}${renderMove(change)}${renderDelay(change)}${renderReason(change)}${hasPrices ? renderCosts(change) : ''}${later}`,
-  )
+  const lines = `  ${title}${renderMove(change)}${renderDelay(change)}${renderReason(change)}${hasPrices ? renderCosts(change) : ''}${later}`
+  return `${printableLines(lines)}\n`
 }
 
 /** Clusters whose cost is shown for each workload. */
@@ -101,13 +100,6 @@ function renderCosts({ transfer }: WorkloadChange): string {
   const more = transfer.candidates.length + transfer.more - shown.length
   const lines = shown.map((cost) => `${cost.cluster}: ${describeTransfer(cost)}`)
   return [...lines, ...(more > 0 ? [`… and ${more} more clusters`] : [])].map((line) => `\n      ${line}`).join('')
-}
-
-function printableLines(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `${printable(line)}\n`)
-    .join('')
 }
 
 /** From where the workload goes, and where to. Which of several clusters the scheduler takes is not predicted. */
