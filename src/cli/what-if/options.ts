@@ -67,7 +67,7 @@ export const WHAT_IF_OPTIONS = {
     value: 'CONDITION',
     description: `Exit with status 1 if a condition is true: ${FAIL_IF_FORM}`,
   },
-  all: { type: 'boolean', description: 'Show every workload, and not only the first of each effect' },
+  all: { type: 'boolean', description: 'Show every workload, supposition and note, and not only the first ones' },
   ...namespaceOption('The namespace of --delete, and of manifests without one (default: that of the context)'),
   ...PLAIN_OUTPUT_OPTION,
   ...SOURCE_OPTIONS,
