@@ -1,7 +1,8 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window.
 import { allowedBy } from './accepts.ts'
 import { nameOf, stateOf, waitsSince } from './bindings.ts'
-import { type Binding, type Cluster, namesOf } from './karmada.ts'
+import { policyNameOf } from './detector.ts'
+import { type Binding, type Cluster, namesOf, type Policy } from './karmada.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
@@ -44,7 +45,8 @@ export class Moves {
     const moved = namesOf(before.spec.clusters).filter((name) => allowedBefore.has(name) && !allowedAfter.has(name))
     if (moved.length === 0) return
     this.#takeToken(now, nameOf(after))
-    if (was !== 'Relaxed' || is !== 'Narrowed') return
+    // The loop may write the placement of a new policy before the detector does.
+    if (was !== 'Relaxed' || is !== 'Narrowed' || !moved.some((name) => this.#isAllowed(after, name, clusters))) return
     const last = this.#returns.get(id) ?? Number.NEGATIVE_INFINITY
     // The window begins when the data is available again.
     const relaxedAt = Math.max(this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY, waitsSince(before) ?? now)
@@ -61,6 +63,14 @@ export class Moves {
         `${nameOf(after)}: it returns ${now - relaxedAt} ms after its data was available again`,
       )
     }
+  }
+
+  // Whether the present policy of a binding allows a cluster; also if it has no policy any more.
+  #isAllowed(binding: Binding, name: string, clusters: readonly Cluster[]): boolean {
+    const policyName = policyNameOf(binding)
+    const { namespace } = binding.metadata
+    const policy = policyName && this.#world.api.get<Policy>('PropagationPolicy', namespace, policyName)
+    return !policy || allowedBy(policy.spec.placement, clusters).has(name)
   }
 
   #takeToken(now: number, name: string): void {
