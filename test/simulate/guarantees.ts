@@ -40,7 +40,7 @@ import {
 import { Moves } from './moves.ts'
 import { checkCheapestFirst } from './prices.ts'
 import type { Replica } from './replica.ts'
-import { type ScheduleResult, schedule } from './schedule.ts'
+import { type ScheduleResult, schedule, withFullRoom } from './schedule.ts'
 import { common, minus } from './sets.ts'
 import { checkStays } from './stays.ts'
 import { Violation } from './violation.ts'
@@ -318,11 +318,11 @@ export class Guarantees {
         ? sent.spec.placement
         : (viewedPolicyOf(after, replica)?.spec.placement ?? annotatedBaseOf(stored))
     if (!base) return
-    const clusters = [...replica.clusters.values()]
+    // Lodestone learns from a failure of the scheduler that there is no room.
+    const clusters = [...replica.clusters.values()].map(withFullRoom)
     const result = schedule(after, clusters)
-    // An error leaves the present clusters. Lodestone learns from one that there is no room.
-    const isTolerated = after.spec.clusters?.length || this.#world.config.rooms
-    if (result.kind === 'fit' || (result.kind === 'error' && isTolerated)) return
+    // An error leaves the present clusters.
+    if (result.kind === 'fit' || (result.kind === 'error' && after.spec.clusters?.length)) return
     const unnarrowed = schedule(withAffinities(after, base), clusters)
     if (unnarrowed.kind !== 'fit') return
     // The leader reads the policy from the API server before it writes the placement of another one.

@@ -25,6 +25,10 @@ function roomOf({ status }: Cluster): number {
   return status?.room ?? CAPACITY
 }
 
+export function withFullRoom(cluster: Cluster): Cluster {
+  return { ...cluster, status: { ...cluster.status, room: CAPACITY } }
+}
+
 // Returns what the scheduler would write for a binding.
 export function schedule(binding: Binding, clusters: Iterable<Cluster>): ScheduleResult {
   const all = [...clusters]
