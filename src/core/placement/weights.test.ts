@@ -73,6 +73,26 @@ describe('a set of clusters', () => {
     expect(weightCheck(placement, { clusters, rules: newestRules, runsIn: targets })(base, names)).toBe(want)
   })
 
+  test.each([
+    { weights: 'by names', target: (i: number) => named(...Array.from({ length: 40 }, (_, n) => `m${i * 40 + n}`)) },
+    { weights: 'by selectors', target: () => inEurope },
+  ])('is compared with weights $weights at a limited cost, however many groups a policy has', ({ target }) => {
+    const names = Array.from({ length: 4000 }, (_, i) => `m${i}`)
+    const all = lookup(...names)
+    let lookUps = 0
+    const counted = (name: string) => {
+      lookUps++
+      return all(name)
+    }
+    const check = weightCheck(weighted(Array.from({ length: 100 }, (_, i) => target(i))), {
+      clusters: counted,
+      rules: newestRules,
+      runsIn: [],
+    })
+    for (let group = 0; group < 1000; group++) check([named(`z${group}`)], [`z${group}`])
+    expect(lookUps).toBeLessThan(500_000)
+  })
+
   test('is not compared if Clusters cannot be read', () => {
     const check = weightCheck(weighted([named('m1')]), { clusters: undefined, rules: newestRules, runsIn: [] })
     expect(check([{}], ['m3'])).toBeUndefined()

@@ -3,7 +3,7 @@ import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
-import { MAX_WEIGHTS } from './limits.ts'
+import { comparisons, MAX_COMPARISONS, MAX_WEIGHTS } from './limits.ts'
 
 /** Returns why a set of clusters gets no replicas of those that a part of the affinity allows; undefined if it gets some. */
 export type WeightCheck = (terms: readonly ClusterAffinity[], names: readonly string[]) => string | undefined
@@ -21,29 +21,46 @@ const UNWEIGHTED: WeightCheck = () => undefined
  * Compiles the static weights of a placement whose replicas are divided. Karmada's scheduler ignores clusters without a weight. But if no candidate has
  * one, all get the same weight (v1.18.1, pkg/scheduler/core/division_algorithm.go, getStaticWeightInfoList). So a placement that is narrowed to
  * clusters without a weight would give them replicas that the policy gives to other clusters.
+ *
+ * Weights that need more than `MAX_COMPARISONS` are not compared.
  */
 export function weightCheck({ replicaScheduling }: Placement, { clusters, rules, runsIn }: WeightInput): WeightCheck {
   const { replicaDivisionPreference, weightPreference } = replicaScheduling ?? {}
   const { staticWeightList = [], dynamicWeight } = weightPreference ?? {}
   const isStatic = replicaDivisionPreference === 'Weighted' && !dynamicWeight && staticWeightList.length > 0
   if (!isStatic || !clusters || staticWeightList.length > MAX_WEIGHTS) return UNWEIGHTED
-  const weighted = staticWeightList.map(({ targetCluster = {} }) => clusterFilter(targetCluster, clusters, rules))
-  const hasWeight = (name: string) => weighted.some((filter) => filter.allows(name))
+  const targets = staticWeightList.map(({ targetCluster = {} }) => targetCluster)
+  const [byName, bySelector] = [targets.filter(hasNames), targets.filter((target) => !hasNames(target))]
+  let left = MAX_COMPARISONS
+  const isAffordable = (terms: readonly ClusterAffinity[], count: number) => {
+    left -= comparisons(terms, count)
+    return left >= 0
+  }
+  if (!isAffordable(byName, Number.POSITIVE_INFINITY)) return UNWEIGHTED
+  const compile = (terms: readonly ClusterAffinity[]) => terms.map((term) => clusterFilter(term, clusters, rules))
+  const weighted = new Set(compile(byName).flatMap(({ named = [], allows }) => named.filter(allows)))
+  const selectors = compile(bySelector)
+  const running = new Set(runsIn)
   return (terms, names) => {
-    if (names.some((name) => hasWeight(name) || runsIn.includes(name))) return undefined
-    const allowed = terms.map((term) => clusterFilter(term, clusters, rules))
-    return weighted.some((filter) => mayMeet(filter, allowed, clusters))
-      ? 'the static weights of the policy give its replicas to other clusters, and none to those with the data'
-      : undefined
+    if (names.some((name) => running.has(name) || weighted.has(name))) return undefined
+    if (!isAffordable(bySelector, names.length)) return undefined
+    if (names.some((name) => isAllowed(name, selectors))) return undefined
+    // A weight by selectors may be that of any cluster.
+    if (selectors.length > 0) return NO_WEIGHT
+    left -= terms.length * weighted.size
+    if (!isAffordable(terms, weighted.size)) return undefined
+    const allowed = compile(terms)
+    return [...weighted].some((name) => isAllowed(name, allowed)) ? NO_WEIGHT : undefined
   }
 }
 
-/** Whether a weight may be that of a cluster that is allowed. A weight by selectors may be that of any cluster. */
-function mayMeet(
-  { named, allows }: ClusterFilter,
-  allowed: readonly ClusterFilter[],
-  clusters: ClusterLookup,
-): boolean {
-  if (!named) return true
-  return named.some((name) => clusters(name) && allows(name) && allowed.some((filter) => filter.allows(name)))
+const NO_WEIGHT =
+  'the static weights of the policy give its replicas to other clusters, and none to those with the data'
+
+function hasNames({ clusterNames }: ClusterAffinity): boolean {
+  return !!clusterNames?.length
+}
+
+function isAllowed(name: string, filters: readonly ClusterFilter[]): boolean {
+  return filters.some(({ allows }) => allows(name))
 }
