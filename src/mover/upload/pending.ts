@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isObject, parseJson } from '../../base/json.ts'
+import { FAILURES } from '../../core/mover-contract/contract.ts'
 import { openLossyLog } from '../download/line-log.ts'
 import type { Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
@@ -9,21 +10,23 @@ import type { ObjectStore, PendingUpload, PendingUploads } from '../objects/obje
 
 const pendingFile = ({ state }: Pick<Place, 'state'>) => join(state, 'pending')
 
-/** Aborts the uploads of an earlier mover, and begins a new record. The state directory exists. */
+/**
+ * Aborts the uploads of an earlier mover, and begins a new record with those that may be aborted later. The state directory exists. An upload that
+ * cannot be aborted does not prevent others.
+ */
 export async function openPending(place: Place, store: ObjectStore, signal: AbortSignal): Promise<PendingUploads> {
+  const left: PendingUpload[] = []
   for (const one of await readPending(place, store)) {
     await store.abort?.(one, signal).catch((error: unknown) => {
-      // It has ended, or the credentials may not abort it. The files are uploaded nevertheless.
       if (!(error instanceof MoverError)) throw error
+      // Else it has ended, or the credentials may not abort it.
+      if (FAILURES[error.code].retry) left.push(one)
     })
   }
   const log = await openLossyLog(pendingFile(place), 'w')
-  const uriOf = ({ key }: PendingUpload) => store.objectUri(key)
-  return {
-    begin: (one) => log.append(JSON.stringify({ ...one, uri: uriOf(one) })),
-    end: ({ id }) => log.append(JSON.stringify({ ended: id })),
-    close: log.close,
-  }
+  const begin = (one: PendingUpload) => log.append(JSON.stringify({ ...one, uri: store.objectUri(one.key) }))
+  left.forEach(begin)
+  return { begin, end: ({ id }) => log.append(JSON.stringify({ ended: id })), close: log.close }
 }
 
 /** The uploads to this store that have begun and not ended. Skips the incomplete line of a mover that was killed. */
