@@ -26,7 +26,7 @@ describe('no package that it does not use is loaded by', () => {
   test.each([
     { words: ['--help'], folders: ['base', 'cli', 'store'], packages: [] },
     { words: ['__complete', 'ch'], folders: ['base', 'cli', 'store'], packages: [] },
-    { words: ['version'], folders: ['api', 'base', 'cli', 'store', 'telemetry'], packages: ['yaml'] },
+    { words: ['version'], folders: ['base', 'cli', 'store', 'telemetry'], packages: ['yaml'] },
   ])('$words', async ({ words, folders, packages }) => {
     expect(await loadedBy(words)).toEqual({ folders, packages })
   })
