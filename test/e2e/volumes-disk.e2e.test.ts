@@ -50,14 +50,15 @@ test('beyond the high watermark, the oldest copy is deleted, but none that says 
     return firstVolume(await cluster.reached(name, 'Running'))
   }
   const retained = await volumeOf('retained', { evictionPolicy: 'Never' })
-  const older = await volumeOf('older')
-  const newer = await volumeOf('newer')
+  // Times in a status are whole seconds: of copies of the same second, the first one by name is deleted.
+  const older = await volumeOf('copy-1')
+  const newer = await volumeOf('copy-2')
 
   await plane.eventually('the older copy is deleted', async () => cluster.nodesWith(older).length === 0)
-  const { status } = await cluster.reached('older', 'Pending')
+  const { status } = await cluster.reached('copy-1', 'Pending')
   expect(status?.volumes?.[0]?.replicas).toMatchObject([{ state: 'Evicted', reason: 'HighWatermark' }])
   await plane.eventually('an Event tells of it', async () => {
-    const { stdout } = await plane.kubectl(['describe', 'vmgr', 'older'])
+    const { stdout } = await plane.kubectl(['describe', 'vmgr', 'copy-1'])
     return /Warning\s+ReplicaEvicted.*node-4.*high watermark/.test(stdout)
   })
   expect([cluster.nodesWith(retained), cluster.nodesWith(newer)]).toEqual([['node-4'], ['node-4']])

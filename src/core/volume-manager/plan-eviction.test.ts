@@ -320,6 +320,11 @@ describe('a disk beyond a watermark', () => {
     expect(beyond([]).requeueAfterMs).toBe(60_000)
   })
 
+  test('is checked again when its first replica counts as unused', () => {
+    const plan = beyond([manager('a', unused(570), DEFAULT), manager('b', unused(590), DEFAULT)])
+    expect([plan.evicted, plan.requeueAfterMs]).toEqual([undefined, 10_000])
+  })
+
   const node = (freeBytes: number): Node => nodeWithDisk({ root: ROOT, freeBytes, totalBytes: 100, time: at(0) })
 
   test.each<{ name: string; free: number; before?: string[]; eviction?: object; want: string[] }>([

@@ -72,13 +72,14 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   const short =
     inShortage.find(({ replica }) => isOnFullDisk(replica, input)) ?? (waitMs <= 0 ? inShortage[0] : undefined)
   if (short) return { ...evict(short, 'DiskPressure', name, now), requeueAfterMs: pauseSeconds * 1000 }
-  const [unused] = collecting.size > 0 ? inOrder(input, allowsAtWatermark) : []
-  if (unused) return { ...evict(unused, 'HighWatermark', name, now), requeueAfterMs: COLLECT_MS }
+  const [next] = collecting.size > 0 ? inOrder(input, allowsAtWatermark) : []
+  const unusedInMs = next ? untilUnused(next, input) : WATERMARK_MS
+  if (next && unusedInMs <= 0) return { ...evict(next, 'HighWatermark', name, now), requeueAfterMs: COLLECT_MS }
   if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
-  return collecting.size > 0 ? { ...NOTHING, requeueAfterMs: WATERMARK_MS } : NOTHING
+  return collecting.size > 0 ? { ...NOTHING, requeueAfterMs: Math.min(unusedInMs, WATERMARK_MS) } : NOTHING
 }
 
-/** How often a node beyond a watermark is checked: after an eviction, and while there is nothing to evict. */
+/** How often a node beyond a watermark is checked: after an eviction, and at the latest while there is nothing to evict. */
 const COLLECT_MS = 5_000
 const WATERMARK_MS = 60_000
 
@@ -93,11 +94,14 @@ function isOnFullDisk({ path = '' }: ReplicaStatus, { node, settings, lastAt = 0
   return usedPercent(disk) > settings.eviction.lowWatermarkPercent
 }
 
-/** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
-const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now, jumps }) =>
-  config.evictionPolicy !== 'Never' &&
-  collecting.has(findRoot(replica.path ?? '', settings.allowedRoots) ?? '') &&
-  now - onPresentClock(lastUse(replica), jumps) >= settings.eviction.minUnusedSeconds * 1000
+/** Every volume that does not say Never. Only the roots beyond a watermark count. */
+const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting }) =>
+  config.evictionPolicy !== 'Never' && collecting.has(findRoot(replica.path ?? '', settings.allowedRoots) ?? '')
+
+/** In ms: for how long a replica does not count as unused yet; at most 0 if it does. */
+function untilUnused({ replica }: Candidate, { settings, now, jumps }: EvictionInput): number {
+  return settings.eviction.minUnusedSeconds * 1000 - (now - onPresentClock(lastUse(replica), jumps))
+}
 
 /** The replicas that may be evicted, the least recently used first. */
 function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
