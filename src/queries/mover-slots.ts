@@ -4,6 +4,7 @@ import { type Node, nodes } from '../api/node.ts'
 import type { Pod } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
+import { listConfigs } from '../core/volume-manager/known-status.ts'
 import { isUnschedulable, nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { allowsNode, toleratesNode } from '../core/volume-manager/nodes/feasibility.ts'
@@ -70,7 +71,7 @@ function hasPreviousMover(
 function couldRunOn({ manager: key, id, index }: QueueEntry, name: string, store: ObjectStore): boolean {
   const { namespace, name: managerName } = splitObjectKey(key)
   const manager = store.get(volumeManagers, namespace, managerName)
-  const config = manager?.spec?.volumeConfigs?.find((one) => one.id === id)
+  const config = manager && listConfigs(manager).find((one) => one.id === id)
   const { replicas = [], deletions = [] } = manager?.status?.volumes?.find((volume) => volume.id === id) ?? {}
   const node = store.get(nodes, undefined, name)
   const isWithoutNode = replicas.some((one) => one.index === index && one.reason === 'NoNode' && one.node === undefined)
@@ -100,7 +101,7 @@ export function nextManagers(
 export function managersFor(node: Node, managers: readonly VolumeManager[], store: ObjectStore): VolumeManager[] {
   const stored = new Set(store.byIndex(volumeManagers, 'node', node.metadata.name ?? ''))
   const isAllowed = (manager: VolumeManager) =>
-    (manager.spec?.volumeConfigs ?? []).some(
+    listConfigs(manager).some(
       ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
     )
   return managers.filter((manager) => stored.has(manager) || isAllowed(manager))

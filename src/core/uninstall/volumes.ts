@@ -16,6 +16,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../api/persistent-
 import type { Pod } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { isObject, parseJson } from '../../base/json.ts'
+import { readableStatus } from '../volume-manager/known-status.ts'
 import { readTask } from '../volume-manager/mover/task.ts'
 import { ownerOfNodeLabel, ownerOfPlace, ownerOfVolumeKey, placeKey } from '../volume-manager/rules/names.ts'
 import {
@@ -64,7 +65,10 @@ export interface NodeData {
 
 /** Returns the directories that the status of a VolumeManager names. */
 export function listNodeData({ status }: VolumeManager): NodeData[] {
-  const places = (status?.volumes ?? []).flatMap(({ replicas = [], deletions = [] }) => [...replicas, ...deletions])
+  const places = (readableStatus(status)?.volumes ?? []).flatMap(({ replicas = [], deletions = [] }) => [
+    ...replicas,
+    ...deletions,
+  ])
   const found = places.flatMap(({ node, path }) => (node && path ? [{ node, path }] : []))
   return [...new Map(found.map((one) => [placeKey(one), one])).values()]
 }

@@ -2,13 +2,15 @@
  * Reads the status of a VolumeManager as the memory of its plan. Another client may have written it: a user with that right, a restored backup,
  * or another version of Lodestone. So data that is not that of the VolumeManager, and values that are not known, are left out.
  */
-import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { Condition } from '../../api/meta.ts'
+import type { VolumeConfig, VolumeManager, VolumeManagerStatus } from '../../api/volume-manager.ts'
 import type {
   DeletionState,
   DeletionStatus,
   MaintenanceStatus,
   ReplicaState,
   ReplicaStatus,
+  ShardStatus,
   UploadStatus,
   VolumeStatus,
 } from '../../api/volume-status.ts'
@@ -34,9 +36,47 @@ const DELETION_STATES: Readonly<Record<DeletionState, true>> = {
   ...{ Waiting: true, Queued: true, Deleting: true, Failed: true },
 }
 
+/** Returns the volumes of a spec: the entries that are objects. The CRD of VCK allows any content. */
+export function listConfigs({ spec }: Pick<VolumeManager, 'spec'>): readonly VolumeConfig[] {
+  return listObjects(spec?.volumeConfigs)
+}
+
 /** Returns the volumes of a status; none of a status whose volumes are no list. */
 export function listVolumes({ status }: Pick<VolumeManager, 'status'>): readonly VolumeStatus[] {
   return Array.isArray(status?.volumes) ? status.volumes : []
+}
+
+/**
+ * Returns a stored status whose lists have objects only; undefined for one that is no object. The CRD of VCK allows any content. One
+ * unreadable entry must not hide its VolumeManager, since the data of a missing one is deleted as a leftover.
+ */
+export function readableStatus(status: unknown): VolumeManagerStatus | undefined {
+  if (!isObject(status)) return undefined
+  const { volumes, conditions } = status
+  return defined({
+    ...status,
+    volumes: volumes === undefined ? undefined : listObjects<VolumeStatus>(volumes).map(readableVolume),
+    conditions: conditions === undefined ? undefined : listObjects<Condition>(conditions),
+  })
+}
+
+function readableVolume(volume: VolumeStatus): VolumeStatus {
+  const { replicas, deletions, shards } = volume
+  return defined({
+    ...volume,
+    replicas: replicas === undefined ? undefined : listObjects<ReplicaStatus>(replicas).map(readableReplica),
+    deletions: deletions === undefined ? undefined : listObjects<DeletionStatus>(deletions),
+    shards: shards === undefined ? undefined : listObjects<ShardStatus>(shards),
+  })
+}
+
+function readableReplica(replica: ReplicaStatus): ReplicaStatus {
+  const { upload, maintenance } = replica
+  return defined({
+    ...replica,
+    upload: isObject(upload) ? upload : undefined,
+    maintenance: isObject(maintenance) ? maintenance : undefined,
+  })
 }
 
 /** The inputs of the plan on which the known part depends. */
@@ -48,7 +88,7 @@ export function withKnownStatus(input: Known): VolumeManager {
   const { status } = manager
   if (status === undefined) return manager
   const volumes = listObjects<VolumeStatus>(status.volumes).filter(({ id }) => typeof id === 'string')
-  const configs = manager.spec?.volumeConfigs ?? []
+  const configs = listConfigs(manager)
   const known = volumes.map((volume) =>
     knownVolume(volume, { ...input, config: configs.find(({ id }) => id === volume.id) }),
   )

@@ -7,6 +7,7 @@ import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { eventAbout, NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
+import { listConfigs } from './known-status.ts'
 import { findRoot, readDiskReport, usedPercent } from './nodes/disk.ts'
 import { hasDiskPressure } from './nodes/feasibility.ts'
 import { evictReplica } from './replica/replica.ts'
@@ -166,8 +167,9 @@ function nodesOfDeletions(
 /** The replicas that may be evicted. The ends of pods count even if the status does not record them yet. */
 function evictionCandidates(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
+  const configs = listConfigs(manager)
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
-    const config = manager.spec.volumeConfigs.find((one) => one.id === id)
+    const config = configs.find((one) => one.id === id)
     if (!config) return []
     return replicas
       .filter(

@@ -15,7 +15,7 @@ import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { listVolumes } from '../../core/volume-manager/known-status.ts'
+import { listConfigs, listVolumes, readableStatus } from '../../core/volume-manager/known-status.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, readPastUse, readPodUse } from '../../core/volume-manager/pod-use.ts'
 import { ownerKey, placeKey } from '../../core/volume-manager/rules/names.ts'
@@ -35,7 +35,8 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   keep: (raw) => {
     const { metadata, ...content } = keepContent(raw)
     const { generation, finalizers } = raw.metadata
-    const { spec = { volumeConfigs: [] }, status } = raw
+    const spec = raw.spec ?? { volumeConfigs: [] }
+    const status = readableStatus(raw.status)
     return {
       ...content,
       metadata: {
@@ -67,12 +68,8 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
         [...replicas, ...deletions].flatMap(({ node }) => (node ? [node] : [])),
       ),
     // VolumeManagers that every node concerns: of `Local` volumes, and of those with a copy on every node.
-    everyNode: ({ spec }) =>
-      (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(
-        ({ sourceType, onEveryNode }) => sourceType === 'Local' || onEveryNode,
-      )
-        ? ['all']
-        : [],
+    everyNode: (manager) =>
+      listConfigs(manager).some(({ sourceType, onEveryNode }) => sourceType === 'Local' || onEveryNode) ? ['all'] : [],
   },
   optional: true,
   absence: 'confirm',

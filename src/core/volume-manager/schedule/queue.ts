@@ -4,7 +4,7 @@ import { keyOfObject } from '../../../api/meta.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { STUCK } from '../codes.ts'
-import { listVolumes } from '../known-status.ts'
+import { listConfigs, listVolumes } from '../known-status.ts'
 import type { MoverTask } from '../mover/task.ts'
 import { fromTime } from '../time.ts'
 
@@ -84,11 +84,13 @@ export function insertEntry(
   if (first.length > count) first.pop()
 }
 
-function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
+function readEntries(volumeManager: VolumeManager): QueueEntry[] {
+  const { metadata, status } = volumeManager
+  const configs = listConfigs(volumeManager)
   const { namespace = '' } = metadata
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
-    const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
+    const priority = configs.find((config) => config.id === id)?.priority ?? 0
     const entry = (
       role: MoverTask['role'],
       index: number,

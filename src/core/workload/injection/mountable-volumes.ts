@@ -8,7 +8,7 @@ import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { isTrue } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
 import { isDeployed } from '../../volume-manager/codes.ts'
-import { listVolumes } from '../../volume-manager/known-status.ts'
+import { listConfigs, listVolumes } from '../../volume-manager/known-status.ts'
 import { isUsable } from '../../volume-manager/replica/download.ts'
 import { wantedReplicas } from '../../volume-manager/rules/distribution.ts'
 import { type HostRoots, hostPathFault } from '../../volume-manager/rules/host-paths.ts'
@@ -74,13 +74,11 @@ export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
  */
 export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
   const refusal = managerRefusal(manager)
-  // The CRD of VCK allows any content.
-  const configs = Array.isArray(manager.spec?.volumeConfigs) ? manager.spec.volumeConfigs : []
   const known = listVolumes(manager)
   return defined({
     name: manager.metadata.name ?? '',
     refusal: refusal || undefined,
-    volumes: configs.map((config) => {
+    volumes: listConfigs(manager).map((config) => {
       const status = known.find(({ id }) => id === config.id)
       // The status of an older source is ignored: the pod requests the data of the source in the spec.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)

@@ -1,0 +1,72 @@
+/** VolumeManagers with content of any shape, which the CRD of VCK allows: one of them must not hide itself or stop the others. */
+import { expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
+import { listNodeData } from '../../core/uninstall/volumes.ts'
+import { expectedMovers } from '../../core/volume-manager/mover/task.ts'
+import { queueEntries } from '../../core/volume-manager/schedule/queue.ts'
+import { countTotals } from '../../core/volume-manager/status/totals.ts'
+import { mountableVolumes } from '../../core/workload/injection/mountable-volumes.ts'
+import type { CachedKind } from '../store.ts'
+import { injectionKinds } from './volumes.ts'
+
+const kind = injectionKinds.find(({ type }) => type.kind === 'VolumeManager') as unknown as CachedKind<VolumeManager>
+
+/** Reads a VolumeManager as the cache and the readers of all VolumeManagers do. */
+function read(raw: VolumeManager) {
+  const manager = kind.keep(raw)
+  const keys = Object.entries(kind.indexes ?? {}).map(([name, index]) => [name, index(manager)])
+  return {
+    manager,
+    keys: Object.fromEntries(keys),
+    queue: queueEntries(manager).length,
+    movers: expectedMovers(manager).length,
+    totals: countTotals(manager).replicas,
+    mountable: mountableVolumes(manager).volumes.map(({ id }) => id),
+    onNodes: listNodeData(raw),
+  }
+}
+
+const replica = { index: 0, revision: 'r', attempt: 1, state: 'Failed', node: 'n1', path: '/data/x' }
+const NONE = { waiting: [], failed: [], node: [] }
+const FAILED = { waiting: [], failed: ['all'], node: ['n1'] }
+
+test.each<{ name: string; status: unknown; keys: object }>([
+  { name: 'null', status: null, keys: NONE },
+  { name: 'a text', status: 'x', keys: NONE },
+  { name: 'a text as its volumes', status: { volumes: 'x' }, keys: NONE },
+  { name: 'null as its volumes', status: { volumes: null }, keys: NONE },
+  { name: 'null as a volume', status: { volumes: [null, { id: 'vol1', replicas: [replica] }] }, keys: FAILED },
+  { name: 'null as replicas', status: { volumes: [{ id: 'vol1', replicas: null, deletions: null }] }, keys: NONE },
+  { name: 'a text as replicas', status: { volumes: [{ id: 'vol1', replicas: 'xx', shards: 'x' }] }, keys: NONE },
+  { name: 'null as a replica', status: { volumes: [{ id: 'vol1', replicas: [null, replica] }] }, keys: FAILED },
+  { name: 'null as a deletion', status: { volumes: [{ id: 'vol1', deletions: [null, replica] }] }, keys: FAILED },
+  {
+    name: 'null as an upload and a check',
+    status: { volumes: [{ id: 'vol1', shards: [null], replicas: [{ ...replica, upload: null, maintenance: null }] }] },
+    keys: FAILED,
+  },
+  { name: 'null as a condition', status: { state: 'Failed', conditions: [null] }, keys: NONE },
+])('a status with $name is cached with its readable part', ({ status, keys }) => {
+  const raw = { ...makeVolumeManager([makeVolume()]), status } as VolumeManager
+  expect(read(raw)).toMatchObject({ keys, mountable: ['vol1'] })
+})
+
+test('a readable status is cached as it is', () => {
+  const status = { state: 'Running', volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: [replica] }], conditions: [] }
+  const raw = { ...makeVolumeManager([makeVolume()]), status } as unknown as VolumeManager
+  expect(kind.keep(raw).status).toEqual(status)
+})
+
+const QUEUED = { volumes: [{ id: 'vol1', replicas: [{ ...replica, state: 'Queued' }] }] }
+
+test.each<{ name: string; spec: unknown; mountable: string[] }>([
+  { name: 'null', spec: null, mountable: [] },
+  { name: 'a text', spec: 'x', mountable: [] },
+  { name: 'null as its volumes', spec: { volumeConfigs: null }, mountable: [] },
+  { name: 'a text as its volumes', spec: { volumeConfigs: 'x' }, mountable: [] },
+  { name: 'null as a volume', spec: { volumeConfigs: [null, makeVolume()] }, mountable: ['vol1'] },
+])('a spec with $name is cached, and does not stop the queue', ({ spec, mountable }) => {
+  const raw = { ...makeVolumeManager(), spec, status: QUEUED } as VolumeManager
+  expect(read(raw)).toMatchObject({ keys: { waiting: ['all'], everyNode: [] }, queue: 1, mountable })
+})
