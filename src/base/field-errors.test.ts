@@ -58,4 +58,9 @@ describe('the description of errors', () => {
   test('cuts a long message', () => {
     expect(describeErrors([{ ...error(0), message: 'x'.repeat(5000) }])).toHaveLength(1025)
   })
+
+  test.each([0, 1])('does not cut inside of a character, after %i others', (before) => {
+    const message = 'x'.repeat(before) + '\u{1F40B}'.repeat(1000)
+    expect(describeErrors([{ ...error(0), message }]).isWellFormed()).toBe(true)
+  })
 })

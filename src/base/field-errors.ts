@@ -1,5 +1,7 @@
 /** Errors of an object by path. Validators return all errors at once and throw nothing. */
 
+import { firstCharacters } from './first-characters.ts'
+
 export type FieldErrorCode = 'Required' | 'Invalid' | 'NotSupported' | 'TooLong' | 'TooMany' | 'Duplicate' | 'Forbidden'
 
 export interface FieldError {
@@ -70,5 +72,5 @@ function remaining(count: number): FieldError {
 }
 
 function shortened(text: string): string {
-  return text.length <= MAX_DESCRIPTION_LENGTH ? text : `${text.slice(0, MAX_DESCRIPTION_LENGTH)}…`
+  return text.length <= MAX_DESCRIPTION_LENGTH ? text : `${firstCharacters(text, MAX_DESCRIPTION_LENGTH)}…`
 }

@@ -2,6 +2,7 @@
 
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from '../base/field-errors.ts'
+import { firstCharacters } from '../base/first-characters.ts'
 import { defined } from '../base/json.ts'
 import type { AuditDecision, AuditKey } from './signal-tables.ts'
 
@@ -25,10 +26,7 @@ const MAX_WARNING_LENGTH = 120
 
 /** Cuts a text to `max` characters; an ellipsis replaces the remainder. */
 export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
-  if (text.length <= max) return text
-  const kept = text.slice(0, max - 1)
-  // Half of a surrogate pair is invalid: the API server would replace it.
-  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`
+  return text.length <= max ? text : `${firstCharacters(text, max - 1)}…`
 }
 
 /** Formats a decision for a user: `OnHold` becomes `on hold`. */

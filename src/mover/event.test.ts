@@ -61,6 +61,12 @@ test('a long message is cut, and the JSON stays valid', () => {
   expect(JSON.parse(message)).toMatchObject({ seq: 5 })
 })
 
+test.each([0, 1])('a message is not cut inside of a character, after %i others', (before) => {
+  const { message } = moverEvent(identity, { ...report, message: 'x'.repeat(before) + '\u{1F40B}'.repeat(1000) }, when)
+
+  expect(JSON.parse(message).message.isWellFormed()).toBe(true)
+})
+
 test('a name of the maximum length stays valid', () => {
   const name = `${'a'.repeat(240)}.${'b'.repeat(12)}`
 

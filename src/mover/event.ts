@@ -1,5 +1,6 @@
 /** Builds the Events of a mover. Each reason has one Event, which is patched: ten thousand progress reports are one object. */
 import type { K8sObject } from '../api/meta.ts'
+import { firstCharacters } from '../base/first-characters.ts'
 import { CONTRACT_VERSION, MOVER_REASONS, type MoverMoment } from '../core/mover-contract/contract.ts'
 
 export interface ObjectRef {
@@ -75,7 +76,7 @@ export function moverEvent(
 
 /** Escaping can double the length of a character. This assumes that it does for every character. */
 function shorten(message: string, tooMuch: number): string {
-  return `${message.slice(0, Math.max(0, Math.floor((message.length - tooMuch) / 2)))}…`
+  return `${firstCharacters(message, Math.max(0, Math.floor((message.length - tooMuch) / 2)))}…`
 }
 
 function rfc3339(ms: number): string {

@@ -68,6 +68,11 @@ test.each([
     message: 'm'.repeat(2000),
     want: `${'m'.repeat(1024 - ' (decision 3f2a9c01be)'.length)} (decision 3f2a9c01be)`,
   },
+  {
+    what: 'has it also if its message is cut inside of a character',
+    message: `m${'\u{1F40B}'.repeat(1000)}`,
+    want: `m${'\u{1F40B}'.repeat(500)} (decision 3f2a9c01be)`,
+  },
 ])('an Event about a decision has its id as a label, and $what', ({ message, want }) => {
   const { recorder, written } = open()
   recorder.record({ ...event('LocalityNarrowed'), message, decisionId: '3f2a9c01be' })

@@ -3,6 +3,7 @@
 import { events } from '../api/event.ts'
 import { DECISION_ID_LABEL } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { firstCharacters } from '../base/first-characters.ts'
 import { defined } from '../base/json.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -97,5 +98,5 @@ const MAX_MESSAGE_LENGTH = 1024
 /** Appends the id of the decision: `kubectl describe` shows no labels of Events. */
 function withDecision(message: string, decisionId: string | undefined): string {
   const id = decisionId === undefined ? '' : ` (decision ${decisionId})`
-  return `${message.slice(0, MAX_MESSAGE_LENGTH - id.length)}${id}`
+  return `${firstCharacters(message, MAX_MESSAGE_LENGTH - id.length)}${id}`
 }

@@ -1,4 +1,5 @@
 /** The termination message of a mover: its result as one line of JSON. The kubelet writes it into the status of the Pod. */
+import { firstCharacters } from '../../base/first-characters.ts'
 import { isCount, isObject, parseJson } from '../../base/json.ts'
 import { CONTRACT_VERSION, type MoverDisk, type MoverOutcome, type MoverResult, type MoverVerb } from './contract.ts'
 
@@ -20,7 +21,7 @@ export function terminationMessage(result: MoverResult): string {
 }
 
 function cut(text: string, length: number): string {
-  return `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`
+  return `${firstCharacters(text, length)}…`
 }
 
 function isShort(text: string): boolean {

@@ -1,4 +1,5 @@
 /** Converts error responses of servers: whether a retry may succeed, and the remedy for the user. Each protocol has a table of its codes. */
+import { firstCharacters } from '../../base/first-characters.ts'
 import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from './backoff.ts'
@@ -44,14 +45,14 @@ export function serverError(
   { status, headers }: HttpResponse,
   { code = '', message }: { code?: string | undefined; message?: string | undefined },
 ): RefusalError {
-  const details = [`${status}`, code, message].filter(Boolean).join(' ').slice(0, MAX_DETAILS)
+  const details = firstCharacters([`${status}`, code, message].filter(Boolean).join(' '), MAX_DETAILS)
   if (isRetryable(status) || table.retryable.has(code)) {
     return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
   }
   const byCode = Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined
   if (isRedirect(status) || (byCode === undefined && isOtherRedirect(status, headers))) {
     // The credentials are for this endpoint only. The query of the new location may contain one.
-    const to = headers['location']?.replace(/\?.*/s, '').slice(0, MAX_LOCATION) ?? 'nowhere'
+    const to = firstCharacters(headers['location']?.replace(/\?.*/s, '') ?? 'nowhere', MAX_LOCATION)
     return new MoverError('Rejected', `${what}: the server redirects to ${to}; ${table.redirected} (${details})`)
   }
   if (status === 501 || code === 'NotImplemented')

@@ -1,4 +1,5 @@
 /** Lists the objects of a place, page by page, and checks what the server lists. */
+import { firstCharacters } from '../../base/first-characters.ts'
 import { isCount } from '../../base/json.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { withRetries } from '../http/backoff.ts'
@@ -55,7 +56,9 @@ async function* listBelow(store: ObjectStore, prefix: string, signal: AbortSigna
     const page = await store.list(prefix, token, signal)
     const foreign = page.objects.find(({ key }) => !key.startsWith(prefix))
     if (foreign)
-      throw refuse(`the server lists ${JSON.stringify(foreign.key.slice(0, 200))}, which is not below ${prefix}`)
+      throw refuse(
+        `the server lists ${JSON.stringify(firstCharacters(foreign.key, 200))}, which is not below ${prefix}`,
+      )
     listed += page.objects.length
     empty = page.objects.length === 0 ? empty + 1 : 0
     if (listed > MAX_LISTED) throw refuse(`the listing has more than ${MAX_LISTED} objects; name a longer prefix`)

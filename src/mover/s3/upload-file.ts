@@ -1,5 +1,6 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
+import { firstCharacters } from '../../base/first-characters.ts'
 import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
@@ -141,7 +142,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (text.includes('<Error>'))
     throw new MoverError(
       'Unexpected',
-      `${bucket.objectUri(key)}: ${elementText(text, 'Message')?.slice(0, 500) ?? 'the server did not complete the multipart upload'}`,
+      `${bucket.objectUri(key)}: ${firstCharacters(elementText(text, 'Message') ?? 'the server did not complete the multipart upload', 500)}`,
     )
   const etag = unquoteEtag(elementText(text, 'ETag') ?? headers['etag'])
   // The ETag of an object that a key of KMS or of the customer encrypts is no MD5; each part was signed.

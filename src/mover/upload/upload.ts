@@ -1,6 +1,7 @@
 /** Uploads the files of a directory that pods changed since it was downloaded or uploaded. It never deletes an object. */
 import type { FileHandle } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { firstCharacters } from '../../base/first-characters.ts'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { formatBytes } from '../../base/quantity.ts'
 import type { FailureCode } from '../../core/mover-contract/contract.ts'
@@ -143,7 +144,7 @@ function isAboutOneFile(error: unknown): error is MoverError {
 }
 
 function unnamedError({ unnamed, reason }: { unnamed: string; reason: string }): MoverError {
-  return new MoverError('UnsafeKey', `the path ${unnamed.slice(0, MAX_NAME_LENGTH)} ${reason}; rename it`)
+  return new MoverError('UnsafeKey', `the path ${firstCharacters(unnamed, MAX_NAME_LENGTH)} ${reason}; rename it`)
 }
 
 /** The files that cannot be written. */

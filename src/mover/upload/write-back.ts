@@ -3,6 +3,7 @@
  * changed the object, it stays, and the file becomes a copy beside it.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { firstCharacters } from '../../base/first-characters.ts'
 import { defined, without } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { hashFile } from '../checksum/hashing.ts'
@@ -176,7 +177,7 @@ async function needNoConflict({ store, base }: WriteBackInput, key: string, sign
 const MAX_SHOWN = 200
 
 function shown(store: ObjectStore, key: string): string {
-  return store.objectUri(key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key)
+  return store.objectUri(key.length > MAX_SHOWN ? `${firstCharacters(key, MAX_SHOWN)}…` : key)
 }
 
 interface CurrentObject {

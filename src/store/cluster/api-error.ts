@@ -1,4 +1,5 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
+import { firstCharacters } from '../../base/first-characters.ts'
 import { defined, isObject, parseJson } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 
@@ -77,7 +78,7 @@ export function readApiError(
 ): ApiError {
   // A proxy may respond with HTML. Then its text is the message.
   const parsed = readStatus(parseJson(body))
-  const message = parsed.message ?? (body.trim().slice(0, 300) || 'no further explanation')
+  const message = parsed.message ?? (firstCharacters(body.trim(), 300) || 'no further explanation')
   const retryAfterMs = parseRetryAfter(retryAfter, nowMs) ?? parsed.retryAfterMs
   return new ApiError({
     status,
