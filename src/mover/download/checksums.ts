@@ -5,6 +5,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Checksum } from '../../base/checksum.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import { openLineLog } from './line-log.ts'
 import { type Entry, entryId } from './manifest.ts'
 import type { Place } from './staging.ts'
@@ -48,7 +49,7 @@ export async function* readChecksums(place: Pick<Place, 'state'>): AsyncGenerato
   for await (const recorded of readRecords(place)) if ('algorithm' in recorded) yield recorded
 }
 
-/** Reads all records; none when the file is missing. Skips the incomplete line of a mover that was killed. */
+/** Reads all records; none when the file is missing. Skips the incomplete line of a mover that was killed, or whose disk was full. */
 export async function* readRecords(place: Pick<Place, 'state'>): AsyncGenerator<RecordedChecksum | RecordedTime> {
   const file = await open(checksumsFile(place), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -57,7 +58,8 @@ export async function* readRecords(place: Pick<Place, 'state'>): AsyncGenerator<
   if (!file) return
   try {
     for await (const line of file.readLines()) {
-      if (line.startsWith('{') && line.endsWith('}')) yield JSON.parse(line) as RecordedChecksum | RecordedTime
+      const recorded = parseJson(line)
+      if (isObject(recorded)) yield recorded as unknown as RecordedChecksum | RecordedTime
     }
   } finally {
     await file.close().catch(() => undefined)

@@ -1,7 +1,7 @@
 /** What an upload compares the files with: the manifest of the download, and the record of earlier uploads of the same directory. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defined } from '../../base/json.ts'
+import { defined, isObject, parseJson } from '../../base/json.ts'
 import { makeFolder } from '../../base/make-folder.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
@@ -91,10 +91,9 @@ async function readUploads(path: string, target: ObjectPlace, objects: Map<strin
   const [header, ...lines] = text.split('\n')
   if (header !== headerLine(target)) return false
   for (const line of lines) {
-    // The last line of a mover that was killed may be incomplete.
-    if (!line.startsWith('{') || !line.endsWith('}')) continue
-    const base = JSON.parse(line) as BaseObject
-    objects.set(base.key, base)
+    // The last line of a mover that was killed, or whose disk was full, may be incomplete.
+    const base = parseJson(line)
+    if (isObject(base)) objects.set(base['key'] as string, base as unknown as BaseObject)
   }
   return true
 }

@@ -1,0 +1,44 @@
+import { mkdtempSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ObjectPlace } from '../../base/objects.ts'
+import { readRecords } from '../download/checksums.ts'
+import { openBase } from './base.ts'
+
+const target: ObjectPlace = { url: 's3://lake/', container: 'lake', globRoot: 's3/lake/', key: '', recursive: true }
+const known = { key: 'a.csv', size: 1, etag: 'e' }
+const place = () => {
+  const state = mkdtempSync(join(tmpdir(), 'lodestone-base-'))
+  return { state, target: join(state, 'data'), files: join(state, 'files'), parts: join(state, 'parts') }
+}
+
+test.each(['{"key":"b', '{"key":"b}', '{"key":"b}"', '{"key":"{b}', 'null', ''])(
+  'the incomplete line %j of a record is skipped',
+  async (line) => {
+    const where = place()
+    const first = await openBase(where, target)
+    first.set(known)
+    await first.close()
+    await appendFile(join(where.state, 'uploads'), line)
+    const second = await openBase(where, target)
+    second.set({ ...known, key: 'c.csv' })
+    await second.close()
+    const third = await openBase(where, target)
+    await third.close()
+    expect([third.get('a.csv'), third.get('c.csv')]).toEqual([known, { ...known, key: 'c.csv' }])
+  },
+)
+
+test.each(['{"id":"i","path":"{b}', '{"id":"i","path":"b'])(
+  'the incomplete line %j of checksums is skipped',
+  async (line) => {
+    const { state } = place()
+    const complete = { id: 'i', path: 'a', mtimeMs: 1 }
+    await appendFile(join(state, 'checksums'), `${JSON.stringify(complete)}\n${line}\n`)
+    const read: unknown[] = []
+    for await (const one of readRecords({ state })) read.push(one)
+    expect(read).toEqual([complete])
+  },
+)
