@@ -328,6 +328,23 @@ describe('a mover that fails', () => {
     expect(world.events.find(({ reason }) => reason === 'MoverFailed')?.message).toContain(want)
   })
 
+  test('beside a container of a webhook that runs on is deleted when it has ended', async () => {
+    const world = await worldWith([{}])
+    world.fate = (pod) => {
+      world.disks.set(`${pod.spec.nodeName}:${directoryOfMover(pod)}`, 'whole')
+      const terminated = { exitCode: 0, message: moverSays({ outcome: 'completed', bytes: 4096 }) }
+      const containers = [
+        { name: 'istio-proxy', state: {} },
+        { name: 'mover', state: { terminated } },
+      ]
+      return { phase: 'Running', containerStatuses: containers }
+    }
+    await world.settle()
+
+    expect((await world.volume())?.message).toBe('success')
+    expect(world.movers()).toEqual([])
+  })
+
   test('where the disk is full leaves nothing there and tries another node', async () => {
     const world = await worldWith([{}])
     world.fate = (pod) => (pod.spec.nodeName === 'n1' && !isDelete(pod) ? failed('NoSpace', false) : 'completes')

@@ -6,6 +6,9 @@ export const CONTRACT_VERSION = 1
 export type MoverVerb = 'download' | 'upload' | 'prepare' | 'check' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'canceled'
 
+/** The container of a mover in its Pod. An admission webhook may add others, such as the proxy of a service mesh. */
+export const MOVER_CONTAINER = 'mover'
+
 /** On mover pods, by users: any value but `false` stops the mover. The downward API shows it to the mover as a file. */
 export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
 

@@ -2,7 +2,7 @@
 import { keyOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import type { Action, Plan } from '../../core/plan.ts'
-import { isEnded } from '../../core/volume-manager/pod-use.ts'
+import { hasMoverEnded } from '../../core/volume-manager/mover/observed-state.ts'
 import { rejectableObject } from '../../core/volume-manager/rejected-writes.ts'
 import { applyPlan } from '../apply.ts'
 import { type CreationContext, isMoverCreation } from './create-movers.ts'
@@ -100,10 +100,10 @@ async function stopMover(deletion: Deletion, context: ApplyContext, unstopped: S
 
 /** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
 function isDeletionOfEnded(action: Action): action is Deletion {
-  return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
+  return action.kind === 'delete' && action.type.kind === pods.kind && hasMoverEnded(action.object as Pod)
 }
 
 /** Whether an action stops a mover: its slot is free when its Pod has ended. */
 function isStop(action: Action): action is Deletion {
-  return action.kind === 'delete' && action.type.kind === pods.kind && !isEnded((action.object as Pod).status)
+  return action.kind === 'delete' && action.type.kind === pods.kind && !hasMoverEnded(action.object as Pod)
 }

@@ -1,5 +1,6 @@
 /** Reads the logs of ended movers in the background, with a timeout, so that a log that is not available does not delay the loop. */
 import type { Pod } from '../../api/pod.ts'
+import { MOVER_CONTAINER } from '../../core/mover-contract/contract.ts'
 import { lastLines, type MoverLogHead, moverLogHead } from '../../core/volume-manager/mover/log.ts'
 import type { PodLogReader } from '../../store/store.ts'
 
@@ -46,7 +47,7 @@ export function openMoverLogs({ read, observer, timeoutMs = TIMEOUT_MS }: MoverL
     const { namespace, name = '' } = pod.metadata
     const signal = AbortSignal.any([aborter.signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const text = await from({ namespace, name, container: 'mover', lines, signal })
+      const text = await from({ namespace, name, container: MOVER_CONTAINER, lines, signal })
       observer.collected(head, lastLines(text, lines))
     } catch (error) {
       if (!aborter.signal.aborted) observer.failed(head, error)

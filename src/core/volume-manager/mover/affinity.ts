@@ -9,6 +9,7 @@ import {
 } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
+import { MOVER_CONTAINER } from '../../mover-contract/contract.ts'
 import { platformRequirements } from '../nodes/feasibility.ts'
 
 /** Where a mover may run. */
@@ -17,6 +18,9 @@ export type MoverPlacement =
   | { on: string; anyTaint?: true }
   /** On every node that the affinity allows, except nodes with any of these labels, and except these nodes. */
   | { affinity: NodeAffinity | undefined; withoutLabels: readonly string[]; notOn: readonly string[] }
+
+/** The name of the volume with the data, in the Pod of a mover. An admission webhook may add others. */
+export const VOLUME = 'volume'
 
 const HOSTNAME = 'kubernetes.io/hostname'
 
@@ -119,10 +123,10 @@ export function nodeOfMover({ spec }: Pod): string | undefined {
  * volume below it. It is read from fields of the Pod that its user cannot change.
  */
 export function directoryOfMover({ spec }: Pod): string | undefined {
-  const { path, type } = spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath ?? {}
+  const { path, type } = spec?.volumes?.find(({ name }) => name === VOLUME)?.hostPath ?? {}
   if (path === undefined || type !== 'Directory') return path
-  const { args = [], volumeMounts = [] } = spec.containers[0] ?? {}
-  const at = volumeMounts[0]?.mountPath ?? ''
+  const { args = [], volumeMounts = [] } = spec.containers.find(({ name }) => name === MOVER_CONTAINER) ?? {}
+  const at = volumeMounts.find(({ name }) => name === VOLUME)?.mountPath ?? ''
   const target = args[args.indexOf('--target') + 1] ?? ''
   return target.startsWith(`${at}/`) ? path + target.slice(at.length) : path
 }

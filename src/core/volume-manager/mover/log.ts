@@ -4,6 +4,7 @@ import type { Pod } from '../../../api/pod.ts'
 import { defined, isCount, isObject, parseJson } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
 import type { MoverProgress } from '../input.ts'
+import { terminatedState } from './observed-state.ts'
 import { type MoverTask, readTask } from './task.ts'
 
 /** The mover that wrote a log, and how it ended. */
@@ -18,7 +19,7 @@ export interface MoverLogHead extends Partial<MoverTask> {
 /** Reads from the Pod of a mover which task it had and how it ended. */
 export function moverLogHead(pod: Pod): MoverLogHead {
   const { spec, status } = pod
-  const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode
+  const exitCode = terminatedState(pod)?.exitCode
   return defined({
     pod: keyOfObject(pod),
     ...readTask(pod),

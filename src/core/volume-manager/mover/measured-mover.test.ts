@@ -7,7 +7,7 @@ import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { endedMover, newFailures } from './measured-mover.ts'
 
 const times = (phase: 'Succeeded' | 'Failed', message = '') => ({
-  ...ended(phase, { exitCode: 0, message, finishedAt: '2026-01-01T00:02:00Z' }),
+  ...ended(phase, { exitCode: phase === 'Failed' ? 1 : 0, message, finishedAt: '2026-01-01T00:02:00Z' }),
   startTime: '2026-01-01T00:00:30Z',
 })
 

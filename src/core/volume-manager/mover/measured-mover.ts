@@ -7,7 +7,7 @@ import { FAILURES } from '../../mover-contract/contract.ts'
 import { MESSAGES } from '../codes.ts'
 import { isEnded, podEndTime } from '../pod-use.ts'
 import { fromTime } from '../time.ts'
-import { isKnownPodReason, moverResult, REJECTED } from './observed-state.ts'
+import { isKnownPodReason, moverResult, moverState, REJECTED } from './observed-state.ts'
 import { type MoverTask, readTask } from './task.ts'
 
 /** The values of the label `task`. */
@@ -39,7 +39,7 @@ export function endedMover(pod: Pod): EndedMover | undefined {
   const end = fromTime(podEndTime(pod.status))
   return {
     task: TASKS[task.role],
-    result: pod.status?.phase === 'Succeeded' ? 'succeeded' : 'failed',
+    result: moverState(pod, 0).kind === 'succeeded' ? 'succeeded' : 'failed',
     seconds: start === undefined || end === undefined ? undefined : Math.max(0, end - start) / 1000,
     movedBytes: moverResult(pod)?.movedBytes ?? 0,
   }

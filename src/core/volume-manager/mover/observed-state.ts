@@ -5,12 +5,14 @@
 import type { Pod } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { onPresentClock, type Present } from '../../../base/time/clock-jumps.ts'
+import { MOVER_CONTAINER } from '../../mover-contract/contract.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover-contract/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import { MESSAGES } from '../codes.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
-import { podEndTime } from '../pod-use.ts'
+import { isEnded, podEndTime } from '../pod-use.ts'
 import { fromTime } from '../time.ts'
+import { VOLUME } from './affinity.ts'
 
 /**
  * Whether the node is the cause of a failure. `yes`: the next attempt is on another node. `maybe`: the next attempt is on another node unless
@@ -157,10 +159,12 @@ export function moverState(pod: Pod, waitedMs: number): MoverState {
     case 'Succeeded':
       return succeeded(pod, node)
     case 'Failed':
-      return { ...node, ...moverFailure(pod) }
+      return endedWell(pod) ? succeeded(pod, node) : { ...node, ...moverFailure(pod) }
     default:
       break
   }
+  // The container of a sidecar may run on.
+  if (hasMoverEnded(pod)) return endedWell(pod) ? succeeded(pod, node) : { ...node, ...moverFailure(pod) }
   if (pod.metadata.deletionTimestamp) return { ...node, ...DELETED }
   return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
 }
@@ -242,8 +246,8 @@ function failure(code: string, message: string, retry: boolean, nodeFault: NodeF
 }
 
 function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverState {
-  const { conditions = [], containerStatuses = [] } = pod.status ?? {}
-  const wait = containerStatuses[0]?.state?.waiting
+  const { conditions = [] } = pod.status ?? {}
+  const wait = containerState(pod)?.waiting
   const reason = wait?.reason ?? ''
   if (FINAL_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
     return { ...node, ...failure(reason, wait?.message ?? reason, true, 'yes') }
@@ -282,12 +286,28 @@ export function unmountedDirectory({ spec, status }: Pod): string | undefined {
   const isWaiting = status?.conditions?.some(
     ({ type, status: holds }) => type === 'PodReadyToStartContainers' && holds === 'False',
   )
-  return isWaiting ? spec?.volumes?.find(({ hostPath }) => hostPath?.type === 'Directory')?.hostPath?.path : undefined
+  const { path, type } = spec?.volumes?.find(({ name }) => name === VOLUME)?.hostPath ?? {}
+  return isWaiting && type === 'Directory' ? path : undefined
+}
+
+/** The state of the container of a mover. The kubelet sorts the containers by name, and a sidecar may be the first one. */
+function containerState({ status }: Pod) {
+  return status?.containerStatuses?.find(({ name }) => name === MOVER_CONTAINER)?.state
 }
 
 /** How the container of a mover ended; undefined while it runs. */
 export function terminatedState(pod: Pod) {
-  return pod.status?.containerStatuses?.[0]?.state?.terminated
+  return containerState(pod)?.terminated
+}
+
+/** Whether a mover has ended. Another container of its Pod, which an admission webhook added, may still run. */
+export function hasMoverEnded(pod: Pod): boolean {
+  return isEnded(pod.status) || terminatedState(pod)?.exitCode !== undefined
+}
+
+/** Whether the container of a mover ended without an error, and no controller ended its Pod. */
+function endedWell(pod: Pod): boolean {
+  return terminatedState(pod)?.exitCode === 0 && podReason(pod.status?.reason ?? '') === undefined
 }
 
 /** The result that the mover wrote; undefined when it wrote none. */

@@ -18,13 +18,13 @@ import { fnv1a } from '../../../base/hash.ts'
 import { isLabelValue } from '../../../base/names.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import { STS_VARIABLE } from '../../../s3/role.ts'
-import { CANCEL_ANNOTATION } from '../../mover-contract/contract.ts'
+import { CANCEL_ANNOTATION, MOVER_CONTAINER } from '../../mover-contract/contract.ts'
 import { localRootOf } from '../rules/host-paths.ts'
 import { claimNameOf, moverName, volumeKey } from '../rules/names.ts'
 import { isReadOnly, publishedClaim } from '../rules/published.ts'
 import { moverNamespace, type VolumeSettings } from '../rules/settings.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
-import { type MoverPlacement, moverAffinity } from './affinity.ts'
+import { type MoverPlacement, moverAffinity, VOLUME } from './affinity.ts'
 import { withCopiedSecret } from './credentials.ts'
 import { nfsExport } from './persistent-volume-objects.ts'
 import type { MoverTask } from './task.ts'
@@ -148,7 +148,7 @@ function moverContainer(
     valueFrom: { fieldRef: { fieldPath } },
   })
   return {
-    name: 'mover',
+    name: MOVER_CONTAINER,
     image: config?.mover?.image ?? settings.image,
     imagePullPolicy: 'IfNotPresent',
     args: [...command, ...args, '--attempt', String(task.attempt), '--cancel-file', `${CANCEL_PATH}/cancel`],
@@ -175,7 +175,7 @@ function moverContainer(
       capabilities: { drop: ['ALL'], ...(more.length > 0 && { add: more }) },
     },
     volumeMounts: [
-      ...(mount ? [{ name: 'volume', mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),
+      ...(mount ? [{ name: VOLUME, mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),
       { name: 'mover', mountPath: CANCEL_PATH, readOnly: true },
     ],
   }
@@ -183,7 +183,7 @@ function moverContainer(
 
 function moverVolumes({ mount }: MoverPodInput): PodVolume[] {
   const cancel = { path: 'cancel', fieldRef: { fieldPath: `metadata.annotations['${CANCEL_ANNOTATION}']` } }
-  return [...(mount ? [{ name: 'volume', ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
+  return [...(mount ? [{ name: VOLUME, ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
 }
 
 function moverPriority({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {

@@ -13,9 +13,9 @@ import { parseBytes } from '../../../base/quantity.ts'
 import { nodePatchOf, type Write } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
-import { moverResult } from '../mover/observed-state.ts'
+import { hasMoverEnded, moverResult } from '../mover/observed-state.ts'
 import type { MoverPod } from '../observe.ts'
-import { isEnded, podEndTime } from '../pod-use.ts'
+import { podEndTime } from '../pod-use.ts'
 import { isBelow } from '../rules/host-paths.ts'
 import { isOfVolume } from '../rules/names.ts'
 import { parseQuantity } from '../rules/options.ts'
@@ -83,7 +83,7 @@ export function removeDiskReports({ nodes }: Pick<VolumeManagerInput, 'nodes'>):
 
 function diskReport(pod: Pod, roots: readonly string[]): DiskReport | undefined {
   const path = directoryOfMover(pod)
-  if (!isEnded(pod.status) || path === undefined || !isOfVolume(path)) return undefined
+  if (!hasMoverEnded(pod) || path === undefined || !isOfVolume(path)) return undefined
   const { disk } = moverResult(pod) ?? {}
   const root = findRoot(path, roots)
   const time = podEndTime(pod.status)
