@@ -510,6 +510,23 @@ describe('with claims of replicas', () => {
   })
 })
 
+test.each([
+  { of: 'directories', claimsOn: () => undefined },
+  { of: 'claims', claimsOn: (node: string) => [{ claimName: node, node }] },
+])('a pod gets a warning about required volumes of $of that no node has together', ({ claimsOn }) => {
+  const pod = makePod([
+    { name: 'mnist', 'mount-path': '/a' },
+    { name: 'lake', 'mount-path': '/b' },
+  ])
+  const view = (name: string, node: string): MountableVolumes => {
+    const claims = claimsOn(node)
+    return { name, volumes: [makeUsable(name, { nodes: [node], ...(claims && { claims }) })] }
+  }
+  const warning = 'lodestone: no node has all of lake/lake, mnist/mnist; give them the same nodeAffinity'
+  expect(decide(pod, [view('mnist', 'n1'), view('lake', 'n2')]).warnings).toEqual([warning])
+  expect(decide(pod, [view('mnist', 'n1'), view('lake', 'n1')])).not.toHaveProperty('warnings')
+})
+
 test('a pod for Windows that requests a volume is rejected, on a hub too', () => {
   const pod = makePod({ name: 'mnist' }, { os: { name: 'windows' } })
   const error = ['spec.os.name', expect.stringContaining('volumes are on Linux nodes only')]

@@ -15,7 +15,7 @@ import { pinnedNode } from './node-affinity/affinity.ts'
 import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations } from './requests/annotation-keys.ts'
 import { mountCountErrors } from './requests/limits.ts'
-import { resolveRequests, type WantedVolume } from './requests/resolve.ts'
+import { resolveRequests, separateVolumes, volumeNames, type WantedVolume } from './requests/resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 
 /** The treatment of a pod whose data is not ready: it gets a scheduling gate, or it is rejected and has to be created again. */
@@ -103,6 +103,7 @@ function injectInto(
   const warnings = [
     ...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []),
     ...(leftOut.length > 0 ? [cut(`lodestone: ${leftOutText(node, leftOut)}`)] : []),
+    ...separateVolumes(present).map((text) => cut(`lodestone: ${text}`)),
     ...undecidedShards(wanted),
     ...deniedWrites(wanted),
   ]
@@ -199,6 +200,5 @@ function deniedWrites(wanted: readonly WantedVolume[]): string[] {
 
 /** The names of volumes for messages, e.g. `VolumeManager weights/bert`. */
 export function volumeTitles(wanted: readonly WantedVolume[]): string {
-  const titles = wanted.map(({ request, volume }) => [request.name, volume.id, request.shard].filter(Boolean).join('/'))
-  return `VolumeManager ${[...new Set(titles)].sort().join(', ')}`
+  return `VolumeManager ${volumeNames(wanted)}`
 }

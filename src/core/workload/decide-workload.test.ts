@@ -170,6 +170,16 @@ describe('a workload whose VolumeManager', () => {
     expect(warnings).toEqual([expect.stringMatching(/cannot be used: no such bucket/)])
   })
 
+  test('has volumes that no node has together is allowed with a warning', () => {
+    const apart = managers({
+      name: 'mnist',
+      volumes: [makeUsable('vol1', { nodes: ['n1'] }), makeUsable('vol2', { nodes: ['n2'] })],
+    })
+    const annotation = '[{"name":"mnist"},{"name":"mnist","id":"vol2","mount-path":"/d"}]'
+    const { warnings } = decide(deployment({}, { annotations: asks(annotation) }), undefined, { managers: apart })
+    expect(warnings).toEqual(['lodestone: no node has all of mnist/vol1, mnist/vol2; give them the same nodeAffinity'])
+  })
+
   test('exists only in members gets no warning on a hub', () => {
     const outcome = decide(deployment({}, { annotations: asks('{"name":"absent"}') }), undefined, { isHub: true })
     expect(outcome).toMatchObject({ kind: 'patch' })

@@ -15,7 +15,7 @@ import { unknownContainers } from './injection/mounts.ts'
 import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
 import { MAX_TEMPLATES } from './requests/limits.ts'
-import { type Resolved, resolveRequests, type WantedVolume } from './requests/resolve.ts'
+import { type Resolved, resolveRequests, separateVolumes, type WantedVolume } from './requests/resolve.ts'
 import { podPlacesOf } from './requests/templates.ts'
 import { type ParsedRequests, type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 import {
@@ -204,7 +204,7 @@ function check(
 ): Check {
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
   const { wanted, errors, unusable, unresolved, inject } = prepared(parsed)
-  const warnings = isHub ? [] : unusable.map(({ message }) => message)
+  const warnings = isHub ? [] : [...unusable.map(({ message }) => message), ...separateVolumes(wanted)]
   if (!place.pod) return { errors, warnings }
   const { path, spec } = place.pod
   const injected = inject(spec, path)

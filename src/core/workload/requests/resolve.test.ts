@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeUsable, nodesWith } from '../../../../test/builders.ts'
 import type { MountableVolumes } from '../injection/mountable-volumes.ts'
-import { resolveRequests } from './resolve.ts'
+import { resolveRequests, separateVolumes, type WantedVolume } from './resolve.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
 const shard = { name: 'part-0', nodeAffinity: nodesWith('data/part-0'), nodes: ['n1'] }
@@ -95,4 +95,32 @@ test('all requests are resolved, each into the right list', () => {
   const requests = [{ name: 'sales' }, { name: 'absent' }, { name: 'sales', id: 'vol9' }].map(placed)
   const { wanted, errors, unusable } = resolveRequests(requests, managers)
   expect([wanted.length, errors.length, unusable.length]).toEqual([1, 1, 1])
+})
+
+describe('required volumes that are ready get a warning', () => {
+  const wantedOn = (id: string, nodes: string[], request: Partial<PlacedRequest['request']> = {}): WantedVolume => {
+    const volume = makeUsable(id, { nodes })
+    return { ...placed({ name: 'sales', id, ...request }), volume, source: volume.source ?? {} }
+  }
+  const warning = 'no node has all of sales/a, sales/b; give them the same nodeAffinity'
+
+  test.each([
+    { name: 'on different nodes', wanted: [wantedOn('a', ['n1', 'n2']), wantedOn('b', ['n3'])], want: [warning] },
+    { name: 'not if one node has both', wanted: [wantedOn('a', ['n1', 'n2']), wantedOn('b', ['n2'])], want: [] },
+    { name: 'not if the nodes of one are not known', wanted: [wantedOn('a', ['n1']), wantedOn('b', [])], want: [] },
+    {
+      name: 'not if one is preferred',
+      wanted: [wantedOn('a', ['n1']), wantedOn('b', ['n2'], { enforcement: 'Preferred' })],
+      want: [],
+    },
+    { name: 'not if there is one volume', wanted: [wantedOn('a', ['n1'])], want: [] },
+    { name: 'not if there is none', wanted: [], want: [] },
+    {
+      name: 'if only pairs have a node together',
+      wanted: [wantedOn('a', ['n1', 'n2']), wantedOn('b', ['n2', 'n3']), wantedOn('c', ['n3', 'n1'])],
+      want: ['no node has all of sales/a, sales/b, sales/c; give them the same nodeAffinity'],
+    },
+  ])('$name', ({ wanted, want }) => {
+    expect(separateVolumes(wanted)).toEqual(want)
+  })
 })

@@ -102,6 +102,20 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
   return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes, ...defined({ claims }) }, source } }
 }
 
+/** Warns about required volumes that are ready, but not together on any node: the scheduler finds no node for the pods. */
+export function separateVolumes(wanted: readonly WantedVolume[]): string[] {
+  const onNodes = wanted.filter(({ request, volume }) => request.enforcement !== 'Preferred' && volume.nodes.length > 0)
+  const [first, ...others] = onNodes.map(({ volume }) => volume.nodes)
+  if (!first || first.some((node) => others.every((nodes) => nodes.includes(node)))) return []
+  return [`no node has all of ${volumeNames(onNodes)}; give them the same nodeAffinity`]
+}
+
+/** The names of volumes for messages, e.g. `weights/bert`. */
+export function volumeNames(wanted: readonly WantedVolume[]): string {
+  const names = wanted.map(({ request, volume }) => [request.name, volume.id, request.shard].filter(Boolean).join('/'))
+  return [...new Set(names)].sort().join(', ')
+}
+
 function choice(what: string, names: readonly string[]): string {
   return names.length === 0 ? `no ${what}` : `no such ${what}; it has ${names.join(', ')}`
 }
