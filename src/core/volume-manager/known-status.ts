@@ -54,7 +54,7 @@ export function readableStatus(status: unknown): VolumeManagerStatus | undefined
   if (!isObject(status)) return undefined
   const { volumes, conditions } = status
   return defined({
-    ...status,
+    ...withTexts(status),
     volumes: volumes === undefined ? undefined : listObjects<VolumeStatus>(volumes).map(readableVolume),
     conditions: conditions === undefined ? undefined : listObjects<Condition>(conditions),
   })
@@ -63,9 +63,9 @@ export function readableStatus(status: unknown): VolumeManagerStatus | undefined
 function readableVolume(volume: VolumeStatus): VolumeStatus {
   const { replicas, deletions, shards } = volume
   return defined({
-    ...volume,
+    ...withTexts(volume),
     replicas: replicas === undefined ? undefined : listObjects<ReplicaStatus>(replicas).map(readableReplica),
-    deletions: deletions === undefined ? undefined : listObjects<DeletionStatus>(deletions),
+    deletions: deletions === undefined ? undefined : listObjects<DeletionStatus>(deletions).map(withTexts),
     shards: shards === undefined ? undefined : listObjects<ShardStatus>(shards),
   })
 }
@@ -73,10 +73,20 @@ function readableVolume(volume: VolumeStatus): VolumeStatus {
 function readableReplica(replica: ReplicaStatus): ReplicaStatus {
   const { upload, maintenance } = replica
   return defined({
-    ...replica,
-    upload: isObject(upload) ? upload : undefined,
-    maintenance: isObject(maintenance) ? maintenance : undefined,
+    ...withTexts(replica),
+    upload: isObject(upload) ? withTexts(upload) : undefined,
+    maintenance: isObject(maintenance) ? withTexts(maintenance) : undefined,
   })
+}
+
+/** The fields of a status that are texts, and are shown to users. */
+const TEXTS = ['state', 'message', 'reason', 'lastFailure', 'node', 'path', 'shard', 'ready', 'nodes', 'size'] as const
+
+/** A part of a status without the fields that should be texts and are none. */
+function withTexts<T extends object>(part: T): T {
+  const fields = part as Readonly<Record<string, unknown>>
+  const wrong = TEXTS.filter((name) => fields[name] !== undefined && !isText(fields[name]))
+  return wrong.length === 0 ? part : (without(fields, ...wrong) as T)
 }
 
 /** The inputs of the plan on which the known part depends. */

@@ -46,6 +46,11 @@ test.each<{ name: string; status: unknown; keys: object }>([
     status: { volumes: [{ id: 'vol1', shards: [null], replicas: [{ ...replica, upload: null, maintenance: null }] }] },
     keys: FAILED,
   },
+  {
+    name: 'numbers as texts',
+    status: { state: 1, volumes: [{ id: 'vol1', message: 7, replicas: [{ ...replica, node: 7, message: null }] }] },
+    keys: { ...FAILED, node: [] },
+  },
   { name: 'null as a condition', status: { state: 'Failed', conditions: [null] }, keys: NONE },
 ])('a status with $name is cached with its readable part', ({ status, keys }) => {
   const raw = { ...makeVolumeManager([makeVolume()]), status } as VolumeManager
