@@ -752,6 +752,16 @@ describe('a download is checked', () => {
     })
   })
 
+  test('an object is downloaded from its start again if its connection broke and the server has no ranges', async () => {
+    const body = 'x'.repeat(PART / 2)
+    s3.put('raw/a', body)
+    let requests = 0
+    s3.misbehave(({ key }) => (key === 'raw/a' && ++requests === 1 ? { breakAfter: 1000 } : { ignore: 'range' }))
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed' })
+    expect(await data()).toEqual({ a: body })
+  })
+
   test('a range that a server ignores once, although it accepts ranges, is retried', async () => {
     s3.put('raw/a', large, { headers: { 'accept-ranges': 'bytes' } })
     s3.misbehave(firstly(1, { ignore: 'range' }))

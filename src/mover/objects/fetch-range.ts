@@ -12,7 +12,7 @@ export interface Range {
   end: number
 }
 
-/** A range has no ETag, so it may be of another version of the object than the bytes before it. Only a whole object is safe. */
+/** The rest of an object cannot be requested: the server ignores ranges, or sends them without an ETag. Only a whole object is safe. */
 export class UnvalidatedRangeError extends Error {
   override name = 'UnvalidatedRangeError'
 }
@@ -63,7 +63,7 @@ export async function fetchRange(
       const answer = await store.get(object.key, request, signal, ({ status, headers }) => {
         if (status !== 200 && status !== 206) return undefined
         if (!asStored && isDecodedOnTheWay({ ...object, etag }, headers)) throw new DecodedError(what)
-        checkAnswer(what, { ...object, etag }, { status, headers }, at, end)
+        checkAnswer(what, { ...object, etag }, { status, headers }, at, { start, end })
         if (!hasBegun) begin?.(headers)
         hasBegun = true
         // A listing without ETags: the rest of the object must have the ETag of its first bytes.
@@ -155,7 +155,7 @@ function checkAnswer(
   { size, etag }: ListedObject,
   { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
   at: number,
-  end: number,
+  { start, end }: Range,
 ): void {
   const received = headers['etag'] === undefined ? undefined : unquoteEtag(headers['etag'])
   // Not every server supports If-Match.
@@ -166,6 +166,8 @@ function checkAnswer(
     // A server that shuts down may ignore ranges although it supports them (Versity S3 Gateway).
     if (!isWhole && headers['accept-ranges'] === 'bytes')
       throw new RetryableError(`${what}: the server ignored the range`)
+    if (!isWhole && start === 0 && end === size)
+      throw new UnvalidatedRangeError(`${what}: the body ended early, and the server does not support ranges`)
     if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not support ranges`)
     // The same ETag with fewer bytes is the same object: the rest is requested as after a broken connection.
     const isCutOff = etag !== '' && received === etag && Number(length) < size
