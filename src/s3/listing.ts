@@ -1,6 +1,6 @@
 /** Parses a page of S3's ListObjectsV2. */
 import { isCount } from '../base/json.ts'
-import { withoutTrailingSlashes } from '../base/net/url-encoding.ts'
+import { decodeEscapes, withoutTrailingSlashes } from '../base/net/url-encoding.ts'
 import type { ListedObject, ListingPage } from '../base/objects.ts'
 import { elementText } from '../base/xml.ts'
 
@@ -66,10 +66,5 @@ function readObject(xml: string, encoded: boolean): ListedObject | undefined {
 }
 
 function decodeKey(key: string): string | undefined {
-  try {
-    return decodeURIComponent(key.replaceAll('+', ' '))
-  } catch {
-    // The escapes do not form valid text.
-    return undefined
-  }
+  return decodeEscapes(key.replaceAll('+', ' '))
 }

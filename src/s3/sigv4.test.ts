@@ -29,6 +29,13 @@ function countingDigest(): Digest & { derived: number } {
   }
 }
 
+test('a path whose escapes form no valid text is signed as it is', () => {
+  const sign = createSigner(SCOPE, countingDigest())
+  const signatureOf = (path: string) => sign({ ...REQUEST, path }, FIRST, NOON)['authorization']
+  expect(signatureOf('/lake/%zz')).toBe(signatureOf('/lake/%25zz'))
+  expect(signatureOf('/lake/%E2%82')).toBe(signatureOf('/lake/%25E2%2582'))
+})
+
 describe('the examples of S3 (sig-v4-header-based-auth.html)', () => {
   const keys = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
   const request = { method: 'GET', host: 'examplebucket.s3.amazonaws.com', path: '/', query: [], bodyHash: EMPTY_HASH }

@@ -1,6 +1,6 @@
 /** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
 import { defined } from '../base/json.ts'
-import { encodeStrictly } from '../base/net/url-encoding.ts'
+import { decodeEscapes, encodeStrictly } from '../base/net/url-encoding.ts'
 
 export interface Digest {
   /** Hexadecimal. */
@@ -89,7 +89,8 @@ function canonicalPath(path: string, service: string): string {
   return path
     .split('/')
     .map((segment) => {
-      const strict = encodeStrictly(decodeURIComponent(segment))
+      // A redirect may lead to a path whose escapes form no valid text. It is signed as it is.
+      const strict = encodeStrictly(decodeEscapes(segment) ?? segment)
       return service === 's3' ? strict : encodeStrictly(strict)
     })
     .join('/')

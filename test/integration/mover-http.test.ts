@@ -289,6 +289,12 @@ describe('through a proxy', () => {
     await expect(failed).rejects.toThrow('the proxy must be an http or https URL')
   })
 
+  test('a password with an invalid escape is rejected with the remedy', async () => {
+    const failed = open({ env: { HTTP_PROXY: 'http://me:100%@127.0.0.1:9' } }).send(get(9), never)
+
+    await expect(failed).rejects.toThrow('write % as %25')
+  })
+
   test('a proxy that rejects the connection is an error with its status', async () => {
     const proxy = createServer()
     proxy.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'))

@@ -1,6 +1,6 @@
 /** Parses the URLs of data in Azure Blob Storage, and recognizes the servers of a storage account. */
 import type { ObjectPlace } from '../objects.ts'
-import { withoutTrailingSlashes } from './url-encoding.ts'
+import { decodeEscapes, withoutTrailingSlashes } from './url-encoding.ts'
 
 export interface BlobUrl {
   /** The address of the account, without a slash at the end. */
@@ -21,7 +21,7 @@ export function parseBlobUrl(url: string, endpoint = ''): BlobUrl | undefined {
   const base = withoutTrailingSlashes(endpoint) || /^https?:\/\/[^/?#@\s]+/i.exec(url)?.[0]
   if (base === undefined || !url.startsWith(`${base}/`) || /[?#]/.test(url)) return undefined
   const [, container = '', path = ''] = /^([^/]*)(?:\/(.*))?$/s.exec(url.slice(base.length + 1)) ?? []
-  const key = decode(path)
+  const key = decodeEscapes(path)
   return key === undefined || container === '' ? undefined : { endpoint: base, container, key }
 }
 
@@ -50,13 +50,4 @@ const OF_AZURE =
 /** Whether an origin is the blob service of an account in one of the Azure clouds, over TLS. */
 export function isOfAccount(origin: string, account: string): boolean {
   return OF_AZURE.exec(origin)?.[1] === account
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error
-    return undefined
-  }
 }

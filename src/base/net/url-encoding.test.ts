@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyPath, withoutTrailingSlashes } from './url-encoding.ts'
+import { decodeEscapes, keyPath, withoutTrailingSlashes } from './url-encoding.ts'
 
 test.each([
   { key: 'a/b c/d', want: 'a/b%20c/d' },
@@ -17,4 +17,14 @@ test.each([
   { text: `/data${'/'.repeat(1_000_000)}x`, want: `/data${'/'.repeat(1_000_000)}x` },
 ])('removes only the slashes at the end', ({ text, want }) => {
   expect(withoutTrailingSlashes(text) === want).toBe(true)
+})
+
+test.each([
+  { text: 'a%20b', want: 'a b' },
+  { text: '%E2%82%AC', want: '€' },
+  { text: '%E2%82', want: undefined },
+  { text: '100%', want: undefined },
+  { text: '%zz', want: undefined },
+])('decodes $text to $want', ({ text, want }) => {
+  expect(decodeEscapes(text)).toBe(want)
 })

@@ -10,6 +10,16 @@ export function keyPath(key: string): string {
   return key.split('/').map(encodeStrictly).join('/')
 }
 
+/** Decodes the escapes of a text; undefined if they form no valid text. */
+export function decodeEscapes(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error
+    return undefined
+  }
+}
+
 /**
  * Returns a path or URL without the slashes at its end. A pattern such as `/\/+$/` would try every slash of a long row of slashes as the begin
  * of the last one.

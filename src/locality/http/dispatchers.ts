@@ -4,6 +4,7 @@ import type { Agent, Dispatcher } from 'undici'
 import { defined } from '../../base/json.ts'
 import { isLoopback } from '../../base/net/network.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
+import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import { LocalityError } from '../locality.ts'
 
 /** Loads the HTTP client for the first request: a command that only reads configurations does not need its 109 modules. */
@@ -85,8 +86,13 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
 /** Parses the URL of a proxy. As in Go, the default scheme is http. The message does not contain the URL, which may have a password. */
 function parseProxy(text: string): URL {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : URL.parse(`http://${text}`)
-  if (url !== null && /^https?:$/.test(url.protocol)) return url
-  throw new LocalityError('rejected', 'HTTPS_PROXY or HTTP_PROXY: must be a URL with http or https')
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new LocalityError('rejected', 'HTTPS_PROXY or HTTP_PROXY: must be a URL with http or https')
+  if ([url.username, url.password].some((text) => decodeEscapes(text) === undefined)) {
+    const message = 'HTTPS_PROXY or HTTP_PROXY: the user or password has an invalid escape; write % as %25'
+    throw new LocalityError('rejected', message)
+  }
+  return url
 }
 
 /** Reads the TLS files, as options of a connection. Throws when one cannot be read. */

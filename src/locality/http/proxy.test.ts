@@ -94,6 +94,12 @@ describe('to a server with http', () => {
     const error = await queryError(get(`http://${HOST}`, { HTTP_PROXY: 'ftp://user:hunter2@proxy' }))
     expect(error).toMatchObject({ code: 'rejected', message: expect.not.stringContaining('hunter2') })
   })
+
+  test('a password with an invalid escape is rejected with the remedy', async () => {
+    const env = { HTTP_PROXY: proxy.url.replace('://', '://user:hunter%2@') }
+    const error = await queryError(get(`http://${HOST}`, env))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringMatching(/invalid escape; write % as %25$/) })
+  })
 })
 
 describe('to a server with https', () => {

@@ -3,6 +3,7 @@
  * the metadata of the table. Its size is optional.
  */
 import { defined } from '../../base/json.ts'
+import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { NamedTable } from '../answers/absence-message.ts'
 import { type CatalogPaths, parseCatalogConfig } from '../answers/iceberg.ts'
@@ -130,12 +131,7 @@ function refuseSeparator(name: string, separator = DEFAULT_SEPARATOR, parts: rea
 
 /** Decodes a text of a URL; an invalid text is unchanged. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error
-    return text
-  }
+  return decodeEscapes(text) ?? text
 }
 
 /** The paths of the requests about a table. None asks for credentials to its files. */

@@ -1,6 +1,7 @@
 /** Parses a page of Azure's List Blobs. */
 import { base64ToHex } from '../../base/checksum.ts'
 import { defined, isCount } from '../../base/json.ts'
+import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import type { ListedObject, ListingPage } from '../../base/objects.ts'
 import { elementText } from '../../base/xml.ts'
 
@@ -72,10 +73,5 @@ const ENCODED = '<Name Encoded="true">'
 /** The name of a blob. Since version 2021-02-12, names with characters that XML does not allow are percent-encoded. */
 function blobName(xml: string): string | undefined {
   if (!xml.trimStart().startsWith(ENCODED)) return elementText(xml, 'Name')
-  try {
-    return decodeURIComponent(elementText(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error
-    return undefined
-  }
+  return decodeEscapes(elementText(xml.replace(ENCODED, '<Name>'), 'Name') ?? '')
 }

@@ -8,6 +8,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { defined } from '../../base/json.ts'
 import { localHostFault } from '../../base/net/local-address.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
+import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import { MoverError } from '../mover-error.ts'
 import { ProtocolError, ResponseReader } from './response-reader.ts'
 
@@ -118,9 +119,15 @@ function readProxy(url: string) {
     isTls
       ? openTls({ ...address, ...more }, address.host, {})
       : whenOpen(connectTcp({ ...address, ...more }), 'connect')
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const [user, secret] = [username, password].map(decodeEscapes)
+  if (user === undefined || secret === undefined) {
+    throw new MoverError(
+      'Rejected',
+      'HTTP_PROXY or HTTPS_PROXY: the user or password has an invalid escape; write % as %25',
+    )
+  }
   const headers: Record<string, string> = {}
-  if (username !== '') headers['proxy-authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`
+  if (username !== '') headers['proxy-authorization'] = `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
   return { connect, headers }
 }
 
