@@ -513,6 +513,21 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       await hub.isOnlyIn(password, '')
     })
 
+    test('takes it along when its policy says so later, unlike Karmada', async () => {
+      const password = secret('late-password')
+      const disk = persistentVolume('late-disk', { needs: password })
+      const where = (terms: object) => clusterPolicy('late-disk', disk, { placement: only('member1'), ...terms })
+      await hub.apply(password, where({}), disk)
+      await hub.isOnlyIn(disk, 'member1')
+
+      await hub.apply(where({ propagateDeps: true }))
+      await hub.isOnlyIn(password, 'member1')
+
+      await hub.apply(where({}))
+      await hub.isOnlyIn(password, '')
+      await hub.isOnlyIn(disk, 'member1')
+    })
+
     test('shares it with one that has a namespace, and each may go by itself', async () => {
       const password = secret('common-password')
       const disk = persistentVolume('common-disk', { needs: password })

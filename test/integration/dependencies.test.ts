@@ -11,8 +11,11 @@ import {
 import {
   BINDING_ID_LABEL,
   CLUSTER_BINDING_ID_LABEL,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterPropagationPolicies,
   clusterResourceBindings,
   DEPENDENCIES_ANNOTATION,
+  type PropagationPolicy,
   type ResourceBinding,
   resourceBindings,
 } from '../../src/api/karmada.ts'
@@ -321,32 +324,95 @@ describe('an object that goes with the pods without being named', () => {
   })
 })
 
-test('a cluster-scoped workload’s Secret follows it into its own namespace', async () => {
-  const volumes = typeOf('v1', 'PersistentVolume')
-  start('karmada')
-  const csi = { nodePublishSecretRef: { name: 'key', namespace: 'default' } }
-  await store.create(secrets, makeObject('v1', 'Secret', 'key'))
-  await store.create(volumes, {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name: 'data' },
-    spec: { csi },
-  } as K8sObject)
-  await store.create(clusterResourceBindings, {
-    ...makeBinding({ ...on('member1'), resource: { apiVersion: 'v1', kind: 'PersistentVolume', name: 'data' } }),
-    kind: 'ClusterResourceBinding',
-    metadata: { name: 'data-persistentvolume', labels: { [CLUSTER_BINDING_ID_LABEL]: 'data-id' } },
+describe('a cluster-scoped workload', () => {
+  const readVolume = () => store.read<ResourceBinding>(clusterResourceBindings, undefined, 'data-persistentvolume')
+  const resource = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'data' }
+  const policy = (propagateDeps?: boolean): PropagationPolicy => ({
+    apiVersion: 'policy.karmada.io/v1alpha1',
+    kind: 'ClusterPropagationPolicy',
+    metadata: { name: 'volumes' },
+    spec: { resourceSelectors: [resource], ...(propagateDeps !== undefined && { propagateDeps }) },
   })
 
-  // Under its own name, since Karmada's distributor would look for the volume's binding in vain.
-  await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+  async function placeVolume(spec: Partial<ResourceBinding['spec']>): Promise<void> {
+    await store.create(secrets, makeObject('v1', 'Secret', 'key'))
+    await store.create(typeOf('v1', 'PersistentVolume'), {
+      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'data' } },
+      spec: { csi: { nodePublishSecretRef: { name: 'key', namespace: 'default' } } },
+    } as K8sObject)
+    await store.create(clusterResourceBindings, {
+      ...makeBinding({ ...spec, resource }),
+      kind: 'ClusterResourceBinding',
+      metadata: {
+        name: 'data-persistentvolume',
+        labels: { [CLUSTER_BINDING_ID_LABEL]: 'data-id' },
+        annotations: { [CLUSTER_POLICY_NAME_ANNOTATION]: 'volumes' },
+      },
+    })
+  }
 
-  const readVolumes = () => store.read<ResourceBinding>(clusterResourceBindings, undefined, 'data-persistentvolume')
-  await expect.poll(async () => (await readVolumes())?.metadata.finalizers).toEqual([DEPENDENCIES_FINALIZER])
-  await store.delete(clusterResourceBindings, (await readVolumes()) as ResourceBinding)
+  const readPolicy = async () =>
+    (await store.read(clusterPropagationPolicies, undefined, 'volumes')) as PropagationPolicy
 
-  await expect.poll(() => clustersOf('key-secret')).toBeUndefined()
-  await expect.poll(readVolumes).toBeUndefined()
+  async function editPolicy(propagateDeps?: boolean): Promise<void> {
+    const { metadata } = await readPolicy()
+    await store.update(clusterPropagationPolicies, { ...policy(propagateDeps), metadata })
+  }
+
+  test('has a Secret that follows it into its own namespace', async () => {
+    start('karmada')
+    await placeVolume(on('member1'))
+
+    // Under its own name, since Karmada's distributor would look for the volume's binding in vain.
+    await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+
+    await expect.poll(async () => (await readVolume())?.metadata.finalizers).toEqual([DEPENDENCIES_FINALIZER])
+    await store.delete(clusterResourceBindings, (await readVolume()) as ResourceBinding)
+
+    await expect.poll(() => clustersOf('key-secret')).toBeUndefined()
+    await expect.poll(readVolume).toBeUndefined()
+  })
+
+  test('has dependencies that follow if its policy says so, also when Karmada has not written that into the binding', async () => {
+    start('karmada')
+    const { clusters = [] } = on('member1')
+    await store.create(clusterPropagationPolicies, policy())
+    await placeVolume({ clusters })
+
+    await editPolicy(true)
+    await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+    await expect.poll(async () => (await readVolume())?.metadata.finalizers).toEqual([DEPENDENCIES_FINALIZER])
+
+    await editPolicy()
+    await expect.poll(() => clustersOf('key-secret')).toBeUndefined()
+    await expect.poll(async () => (await readVolume())?.metadata.finalizers ?? []).toEqual([])
+  })
+
+  test('has dependencies that are released when its policy says so no longer, although its binding still does', async () => {
+    await store.create(clusterPropagationPolicies, policy(true))
+    start('karmada')
+    await placeVolume(on('member1'))
+    await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+
+    await editPolicy()
+
+    await expect.poll(() => clustersOf('key-secret')).toBeUndefined()
+  })
+
+  test('keeps its dependencies when its policy is deleted', async () => {
+    await store.create(clusterPropagationPolicies, policy(true))
+    start('karmada')
+    const { clusters = [] } = on('member1')
+    await placeVolume({ clusters, propagateDeps: true })
+    await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+
+    await store.delete(clusterPropagationPolicies, await readPolicy())
+    const volume = structuredClone(await readVolume()) as ResourceBinding
+    volume.spec.clusters = [{ name: 'member2' }]
+    await store.update(clusterResourceBindings, volume)
+
+    await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member2']])
+  })
 })
 
 test('beside Karmada’s distributor only what it has not recorded is attached', async () => {

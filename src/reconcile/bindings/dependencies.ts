@@ -1,12 +1,26 @@
-/** The loop of dependency finalizers: delays the deletion of a workload's binding until the bindings attached to it are released. */
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+/**
+ * The loop of workloads with dependencies: delays the deletion of a binding until the bindings attached to it are released. It also writes
+ * `propagateDeps` into the bindings of cluster-scoped workloads.
+ */
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  isBinding,
+  type PropagationPolicy,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
 import { attachesAny, type Distribution, propagates } from '../../core/dependencies/needs.ts'
 import { planDependenciesFinalizer } from '../../core/dependencies/plan-finalizer.ts'
+import { planPropagateDeps } from '../../core/dependencies/plan-propagate-deps.ts'
+import { NOTHING, type Plan } from '../../core/plan.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
+import { bindingPolicy } from '../../queries/binding.ts'
 import { dependentsOf, isWithinReach, workloadOfBinding } from '../../queries/dependents.ts'
 import { bindingNamed, bindingsOfWorkload } from '../../queries/workload.ts'
+import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 
@@ -16,6 +30,12 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
     concurrency: 16,
     awaitsWebhooks: true,
     *keysForChange({ type, before, after }, store) {
+      if (type.kind === clusterPropagationPolicies.kind) {
+        const [was, is] = [before, after].map((policy) => (policy as PropagationPolicy | undefined)?.spec.propagateDeps)
+        if (after && was !== is)
+          yield* store.byIndex(clusterResourceBindings, 'ofPolicy', keyOfObject(after)).map(keyOfObject)
+        return
+      }
       if (!isBinding(type.kind)) {
         for (const object of [before, after]) {
           if (object && 'dependencies' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
@@ -39,6 +59,12 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
       const { store } = context
       const binding = bindingNamed(splitObjectKey(key), store)
       if (!binding || !concernsUs(binding)) return undefined
+      const propagation = distribution === 'none' ? NOTHING : await propagationOf(binding, store)
+      if (propagation.actions.length > 0) {
+        // The changed binding triggers the next run.
+        await applyPlan(context, propagation)
+        return undefined
+      }
       const plan = planDependenciesFinalizer({
         binding,
         attaches: attaches(binding, distribution, context),
@@ -63,6 +89,15 @@ function attaches(
   return attachesAny(binding, dependents, distribution)
 }
 
+/** The cached policy may be older than the binding, and a release removes dependencies from members: the API server decides. */
+async function propagationOf(binding: ResourceBinding, store: ObjectStore): Promise<Plan> {
+  const policy = bindingPolicy(binding, store)
+  if (!policy || planPropagateDeps(binding, policy).actions.length === 0) return NOTHING
+  const current = await store.read(clusterPropagationPolicies, undefined, policy.metadata.name ?? '')
+  return planPropagateDeps(binding, current)
+}
+
 function concernsUs(binding: ResourceBinding): boolean {
-  return propagates(binding) || (binding.metadata.finalizers ?? []).includes(DEPENDENCIES_FINALIZER)
+  const { namespace, finalizers = [] } = binding.metadata
+  return namespace === undefined || propagates(binding) || finalizers.includes(DEPENDENCIES_FINALIZER)
 }

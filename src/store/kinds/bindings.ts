@@ -184,6 +184,11 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []
       },
+      // Only of cluster-scoped bindings, which are few: Karmada does not write every change of their policy into them.
+      ofPolicy: ({ metadata }) => {
+        const policy = metadata.namespace ? undefined : policyReferenceOf(metadata)
+        return policy ? [objectKey(policy.namespace, policy.name)] : []
+      },
     },
     optional: true,
     // No decision follows from the deletion of a binding, and a hub deletes many.
