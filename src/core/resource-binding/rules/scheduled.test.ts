@@ -27,6 +27,38 @@ const without = (name: string): Cluster => ({ ...makeCluster(name), status: { ap
 const job = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
 
 const DELAY = DEFAULT_TIMING.releaseDelayMs
+
+describe('a workload that leaves the clusters of its last narrowing', () => {
+  const home = loop(bind(runsIn('m3')), [located(['m3'])]).binding
+  const UNJOINED = lookup('m1', 'm2')
+  const disallowed = 'the data is in m3, which the policy does not allow'
+  const missing = 'the data is in m3, for which no Cluster exists; correct the mapping or the DataSource'
+
+  test.each<{ name: string; claims: ClaimAnswer[]; given: Partial<BindingInput>; want: string }>([
+    { name: 'the cluster left the hub', claims: [located(['m3'])], given: { clusters: UNJOINED }, want: missing },
+    {
+      name: 'the cluster left the hub, and the location is unknown',
+      claims: [unknown()],
+      given: { clusters: UNJOINED },
+      want: 'default/sales: no DataSource yet; the clusters of the last narrowing do not exist any more',
+    },
+    {
+      name: 'the policy changed',
+      claims: [located(['m3'])],
+      given: { policy: { placement: one('m1'), lazy: false, requiresClaim: false } },
+      want: disallowed,
+    },
+    {
+      name: 'the policy changed, and the location is unknown',
+      claims: [unknown()],
+      given: { policy: { placement: one('m1'), lazy: false, requiresClaim: false } },
+      want: 'default/sales: no DataSource yet; the policy no longer allows the clusters of the last narrowing',
+    },
+  ])('is relaxed with one reason, and the right one: $name', ({ claims, given, want }) => {
+    expect(loop(home, claims, given)).toMatchObject({ state: 'Relaxed', message: want })
+  })
+})
+
 describe('a workload whose data moves to a cluster that cannot take it', () => {
   const claims = [located(['m3'])]
   const before = loop(bind(runsIn('m1')), [located(['m1'])]).binding

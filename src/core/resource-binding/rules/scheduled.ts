@@ -16,7 +16,7 @@ import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
-import { type FittingNarrowing, narrowToFit } from '../narrow-to-fit.ts'
+import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
@@ -71,7 +71,7 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
   }
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined
-  const why = `the data is available again; the workload returns to it when ${FAILBACK_WINDOW} is over`
+  const why = `a cluster with the data can take the workload; it returns there when ${FAILBACK_WINDOW} is over`
   return relaxed(input, base, constraint, why, since)
 }
 
@@ -103,12 +103,9 @@ export function keep(situation: Situation, last: LocalityAnnotation, why: string
   const { input, base } = situation
   const constraint = constraintIn(last)
   const narrowing = narrowToFit(input, base, constraint)
-  if (narrowing.kind === 'unsatisfiable') {
-    return relaxed(input, base, constraint, `${why}; the policy no longer allows the clusters of the last narrowing`)
-  }
-  if (narrowing.kind === 'unfit') {
-    const left = `no cluster of the last narrowing can take the workload: ${narrowing.reason}`
-    return relaxed(input, base, constraint, why.includes(narrowing.reason) ? why : `${why}; ${left}`)
+  if (narrowing.kind !== 'narrowed') {
+    const isSaid = why.includes(narrowing.reason)
+    return relaxed(input, base, constraint, isSaid ? why : `${why}; ${whyLeft(input, constraint, narrowing)}`)
   }
   // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
   if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
@@ -116,6 +113,14 @@ export function keep(situation: Situation, last: LocalityAnnotation, why: string
     relaxIfRefused(situation, constraint, narrowing) ??
     narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
   )
+}
+
+/** Why a workload cannot stay in the clusters of its last narrowing, as a part of a sentence. */
+function whyLeft({ clusters }: ParsedInput, { required = [] }: DataConstraint, { kind, reason }: Misfit): string {
+  if (kind === 'unfit') return `no cluster of the last narrowing can take the workload: ${reason}`
+  return clusters && required.every((name) => clusters(name) === undefined)
+    ? 'the clusters of the last narrowing do not exist any more'
+    : 'the policy no longer allows the clusters of the last narrowing'
 }
 
 /**
