@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
-import { claim, clusterPolicy, deployment, policy, type SpecObject } from './manifests.ts'
+import { claim, clusterPolicy, deployment, policy, type SpecObject, source } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const ANNOTATION = 'lodestone.dev/propagate-deps'
@@ -121,6 +121,28 @@ describe('a claim that comes after its policy', () => {
       const binding = await plane.getJson('resourcebindings.work.karmada.io', 'late-deployment', 'default')
       return (binding as SpecObject | undefined)?.spec['propagateDeps']
     })
+  })
+
+  test('reaches narrowed workloads of a lazy policy at once, until they change', async () => {
+    const lazy = withSpec(policy('lazy'), { activationPreference: 'Lazy' })
+    await plane.apply([source('lazy', ['member3']), lazy, deployment('lazy')])
+    const spec = async () => {
+      const binding = await plane.getJson('resourcebindings.work.karmada.io', 'lazy-deployment', 'default')
+      return (binding as SpecObject | undefined)?.spec ?? {}
+    }
+    await plane.eventually('it is scheduled', async () => (await spec())['clusters'])
+
+    await plane.apply(claim('lazy', { data: 'lazy' }))
+
+    await plane.eventually('its dependencies follow it to its data', async () => {
+      expect(await spec()).toMatchObject({ clusters: [{ name: 'member3' }], propagateDeps: true })
+      return true
+    })
+
+    const declines = '{"metadata":{"annotations":{"lodestone.dev/propagate-deps":"false"}}}'
+    await plane.kubectl(['patch', 'propagationpolicy', 'lazy', '--type=merge', '-p', declines])
+    await plane.kubectl(['label', 'deployment', 'lazy', 'touched=yes'])
+    await plane.eventually('they do not follow it any more', async () => !(await spec())['propagateDeps'])
   })
 
   test('makes a policy by labels propagate', async () => {

@@ -44,7 +44,12 @@ export interface PolicyInput {
 export function policyInputOf({ metadata, spec }: PropagationPolicy): PolicyInput {
   return {
     placement: spec.placement ?? {},
-    lazy: spec.activationPreference === 'Lazy',
+    lazy: isLazy({ spec }),
     requiresClaim: metadata.annotations?.[REQUIRES_CLAIM_ANNOTATION] === 'true',
   }
+}
+
+/** Whether Karmada applies a change of a policy to a workload only when the workload changes. */
+export function isLazy({ spec }: Pick<PropagationPolicy, 'spec'>): boolean {
+  return spec.activationPreference === 'Lazy'
 }

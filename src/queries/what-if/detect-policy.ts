@@ -13,6 +13,7 @@ import { defined, jsonEqual } from '../../base/json.ts'
 import { comparePreemptors, priorityOf, takesOver } from '../../core/propagation-policy/preemption.ts'
 import { selects } from '../../core/propagation-policy/select.ts'
 import { policyAnnotations } from '../../core/resource-binding/derive.ts'
+import { isLazy } from '../../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { bindingPolicy } from '../binding.ts'
@@ -55,10 +56,6 @@ export function detectPolicy(binding: ResourceBinding, world: World): ResourceBi
   if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
   const next = nextPolicy(binding, store)
   return withPolicy(binding, next && isLazy(next) && !isWritten ? undefined : next)
-}
-
-function isLazy({ spec }: PropagationPolicy): boolean {
-  return spec.activationPreference === 'Lazy'
 }
 
 /**

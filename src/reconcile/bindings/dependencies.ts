@@ -1,12 +1,13 @@
 /**
  * The loop of workloads with dependencies: delays the deletion of a binding until the bindings attached to it are released. It also writes
- * `propagateDeps` into the bindings of cluster-scoped workloads.
+ * `propagateDeps` into bindings, where Karmada does not write it in time.
  */
 import {
-  clusterPropagationPolicies,
   clusterResourceBindings,
   isBinding,
+  isPolicy,
   type PropagationPolicy,
+  policyTypeIn,
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
@@ -16,6 +17,10 @@ import { attachesAny, type Distribution, propagates } from '../../core/dependenc
 import { planDependenciesFinalizer } from '../../core/dependencies/plan-finalizer.ts'
 import { planPropagateDeps } from '../../core/dependencies/plan-propagate-deps.ts'
 import { NOTHING, type Plan } from '../../core/plan.ts'
+import { isSetByUs } from '../../core/propagation-policy/decide.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { isLazy } from '../../core/resource-binding/input.ts'
+import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
 import { dependentsOf, isWithinReach, workloadOfBinding } from '../../queries/dependents.ts'
@@ -30,10 +35,8 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
     concurrency: 16,
     awaitsWebhooks: true,
     *keysForChange({ type, before, after }, store) {
-      if (type.kind === clusterPropagationPolicies.kind) {
-        const [was, is] = [before, after].map((policy) => (policy as PropagationPolicy | undefined)?.spec.propagateDeps)
-        if (after && was !== is)
-          yield* store.byIndex(clusterResourceBindings, 'ofPolicy', keyOfObject(after)).map(keyOfObject)
+      if (isPolicy(type.kind)) {
+        yield* keysOfPolicy(before as PropagationPolicy | undefined, after as PropagationPolicy | undefined, store)
         return
       }
       if (!isBinding(type.kind)) {
@@ -89,15 +92,34 @@ function attaches(
   return attachesAny(binding, dependents, distribution)
 }
 
+/** Returns the bindings into which Karmada does not write a new `propagateDeps` of their policy in time. */
+function* keysOfPolicy(
+  before: PropagationPolicy | undefined,
+  after: PropagationPolicy | undefined,
+  store: ObjectStore,
+): Iterable<string> {
+  if (!after || before?.spec.propagateDeps === after.spec.propagateDeps) return
+  const key = keyOfObject(after)
+  yield* store.byIndex(clusterResourceBindings, 'ofPolicy', key).map(keyOfObject)
+  if (!isLazy(after) || !isSetByUs(after)) return
+  // This happens once for a policy, so that an index of all bindings would cost more.
+  for (const binding of store.list(resourceBindings)) {
+    const policy = policyReferenceOf(binding.metadata)
+    if (policy && objectKey(policy.namespace, policy.name) === key) yield keyOfObject(binding)
+  }
+}
+
 /** The cached policy may be older than the binding, and a release removes dependencies from members: the API server decides. */
 async function propagationOf(binding: ResourceBinding, store: ObjectStore): Promise<Plan> {
   const policy = bindingPolicy(binding, store)
   if (!policy || planPropagateDeps(binding, policy).actions.length === 0) return NOTHING
-  const current = await store.read(clusterPropagationPolicies, undefined, policy.metadata.name ?? '')
+  const { namespace, name = '' } = policy.metadata
+  const current = await store.read(policyTypeIn(namespace), namespace, name)
   return planPropagateDeps(binding, current)
 }
 
 function concernsUs(binding: ResourceBinding): boolean {
-  const { namespace, finalizers = [] } = binding.metadata
-  return namespace === undefined || propagates(binding) || finalizers.includes(DEPENDENCIES_FINALIZER)
+  const { namespace, annotations, finalizers = [] } = binding.metadata
+  const isOurs = finalizers.includes(DEPENDENCIES_FINALIZER) || hasOurAnnotations(annotations)
+  return namespace === undefined || isOurs || propagates(binding)
 }
