@@ -579,6 +579,24 @@ describe('a preference', () => {
     expect(groupsOf(loop(shrunk.binding, prefers('m2')).binding)).toEqual(['default-local', 'default'])
   })
 
+  test('moves nothing at admission when the policy had groups, where it had no effect, and has none any more', () => {
+    const clusterAffinities = [
+      { affinityName: 'a', clusterNames: ['m3'] },
+      { affinityName: 'b', clusterNames: ['m1'] },
+    ]
+    const claims = prefers('m1', 'm2')
+    const stored = loop(inGroup(bind({ placement: { clusterAffinities } }), 'a', 'm3'), claims)
+    expect(stored).toMatchObject({ state: 'Kept', message: expect.stringContaining('(Duplicated)') })
+    const placement = { ...one('m2', 'm3'), replicaScheduling: { replicaSchedulingType: 'Divided' } }
+
+    const admitted = write(stored.binding, { placement }, { claims })
+
+    expect(admitted).toMatchObject({ state: 'Ignored', binding: { spec: { placement } } })
+    const { binding } = admitted
+    expect(planBinding(makeInput({ binding, stored: binding, claims, clusters: healthy })).moves).toBe(true)
+    expect(groupsOf(loop(binding, claims).binding)).toEqual(['default-local', 'default'])
+  })
+
   test.each<{ name: string; before: ClaimAnswer[]; now: ClaimAnswer[] }>([
     { name: 'alone', before: prefers('m2'), now: prefers('m3') },
     {

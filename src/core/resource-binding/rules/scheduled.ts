@@ -84,8 +84,7 @@ export function awaitLoop(situation: Situation): PlacementDecision | undefined {
   const kept = keep(situation, last, message)
   if (kept.state !== 'Kept') return undefined
   // A preference that had no effect until now would move the workload by its first groups.
-  const movesNow = kept.affinity.clusterAffinities && getsFirstGroups(input, base)
-  return movesNow ? applyBase('Ignored', base, message) : kept
+  return getsFirstGroups(input, base, kept.affinity) ? applyBase('Ignored', base, message) : kept
 }
 
 export function followData(situation: Situation): PlacementDecision | undefined {
@@ -232,9 +231,18 @@ function excludesTarget({ binding, stored }: ParsedInput, allowed: readonly stri
   return occupiedClusters(binding.spec).some((name) => runsIn.has(name) && !mayRunIn.has(name))
 }
 
-/** Whether a preference would give the workload its first groups. With groups in the policy, the policy has moved it already. */
-function getsFirstGroups({ stored }: ParsedInput, base: PlacementAffinity): boolean {
-  return !stored?.spec.placement?.clusterAffinities?.length && !base.clusterAffinities
+/**
+ * Whether a preference would make the scheduler begin with a first group: the workload had no groups, or others. With groups in the policy, the
+ * policy moves it.
+ */
+function getsFirstGroups(
+  { stored, observedGroup }: ParsedInput,
+  base: PlacementAffinity,
+  { clusterAffinities: groups }: PlacementAffinity,
+): boolean {
+  if (!groups || base.clusterAffinities) return false
+  const hadGroups = stored?.spec.placement?.clusterAffinities?.length
+  return !hadGroups || !groups.some(({ affinityName }) => affinityName === observedGroup)
 }
 
 /** Whether the loop sent this move: its locality annotation has the constraint. Other writers send the stored annotation. */
