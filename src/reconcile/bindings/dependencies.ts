@@ -17,10 +17,7 @@ import { attachesAny, type Distribution, propagates } from '../../core/dependenc
 import { planDependenciesFinalizer } from '../../core/dependencies/plan-finalizer.ts'
 import { planPropagateDeps } from '../../core/dependencies/plan-propagate-deps.ts'
 import { NOTHING, type Plan } from '../../core/plan.ts'
-import { isSetByUs } from '../../core/propagation-policy/decide.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
-import { isLazy } from '../../core/resource-binding/input.ts'
-import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
 import { dependentsOf, isWithinReach, workloadOfBinding } from '../../queries/dependents.ts'
@@ -99,14 +96,8 @@ function* keysOfPolicy(
   store: ObjectStore,
 ): Iterable<string> {
   if (!after || before?.spec.propagateDeps === after.spec.propagateDeps) return
-  const key = keyOfObject(after)
-  yield* store.byIndex(clusterResourceBindings, 'ofPolicy', key).map(keyOfObject)
-  if (!isLazy(after) || !isSetByUs(after)) return
-  // This happens once for a policy, so that an index of all bindings would cost more.
-  for (const binding of store.list(resourceBindings)) {
-    const policy = policyReferenceOf(binding.metadata)
-    if (policy && objectKey(policy.namespace, policy.name) === key) yield keyOfObject(binding)
-  }
+  for (const type of [resourceBindings, clusterResourceBindings])
+    yield* store.byIndex(type, 'awaitsPropagateDeps', keyOfObject(after)).map(keyOfObject)
 }
 
 /** The cached policy may be older than the binding, and a release removes dependencies from members: the API server decides. */

@@ -184,9 +184,10 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []
       },
-      // Only of cluster-scoped bindings, which are few: Karmada does not write every change of their policy into them.
-      ofPolicy: ({ metadata }) => {
-        const policy = metadata.namespace ? undefined : policyReferenceOf(metadata)
+      // Only bindings into which Karmada may not write `propagateDeps` of their policy in time, which are few.
+      awaitsPropagateDeps: ({ metadata, spec }) => {
+        const mayWait = !metadata.namespace || (!spec.propagateDeps && hasOurAnnotations(metadata.annotations))
+        const policy = mayWait ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []
       },
     },
