@@ -1,7 +1,10 @@
-/** Decides whether the data of a Workload of Kueue is ready, from the decisions on its jobs and on the volumes of its pods. */
+/** Decides whether the data of a Workload of Kueue is ready, and plans the states of its checks. */
+import { type AdmissionCheckState, type KueueWorkload, kueueWorkloads } from '../../api/kueue.ts'
 import { cut } from '../outcome.ts'
+import { NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { BindingDecision } from '../resource-binding/decide.ts'
 import type { VolumesState } from '../workload/gate/volumes-state.ts'
+import { awaitsChecks, isOpen } from './workload-state.ts'
 
 export interface CheckInput {
   /** Why claims, sources or VolumeManagers may exist that are not known; absent if all are known. */
@@ -46,4 +49,33 @@ export function decideCheck({ unknown, lacksJob, placements, volumes }: CheckInp
 
 function decision(state: CheckDecision['state'], messages: readonly string[]): CheckDecision {
   return { state, message: joinMessages(messages) }
+}
+
+/** Returns the states of the Workload that Lodestone may write: those of its own checks, while Kueue waits for them. */
+export function openChecks(workload: KueueWorkload, isOurs: (check: string) => boolean): AdmissionCheckState[] {
+  if (!awaitsChecks(workload)) return []
+  return (workload.status?.admissionChecks ?? []).filter((check) => isOurs(check.name) && isOpen(check, workload))
+}
+
+/**
+ * Plans one guarded patch with all states of the Workload: a merge patch replaces lists. Kueue's own writes have its resourceVersion, so of
+ * two writers one tries again.
+ *
+ * @param decisions by the name of the check, for each that Lodestone may write
+ * @param now in ms since the epoch
+ */
+export function planWorkloadChecks(
+  workload: KueueWorkload,
+  decisions: ReadonlyMap<string, CheckDecision>,
+  now: number,
+): Plan {
+  const before = workload.status?.admissionChecks ?? []
+  const admissionChecks = before.map((check) => {
+    const { state, message } = decisions.get(check.name) ?? check
+    if (state === check.state && message === check.message) return check
+    const lastTransitionTime = state === check.state ? check.lastTransitionTime : new Date(now).toISOString()
+    return { ...check, state, message, lastTransitionTime }
+  })
+  if (admissionChecks.every((check, i) => check === before[i])) return NOTHING
+  return { actions: [statusPatchOf(kueueWorkloads, workload, { admissionChecks })] }
 }

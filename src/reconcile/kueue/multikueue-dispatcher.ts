@@ -2,8 +2,13 @@
 import { kueueWorkloads } from '../../api/kueue.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { decideNomination } from '../../core/kueue/decide-nomination.ts'
-import { isOverruled, type NominationMemory, rememberChange } from '../../core/kueue/other-dispatcher.ts'
-import { planNomination, planOverruled } from '../../core/kueue/plan-nomination.ts'
+import {
+  isOverruled,
+  type NominationMemory,
+  planNomination,
+  planOverruled,
+  rememberChange,
+} from '../../core/kueue/plan-nomination.ts'
 import { nominatedClusters } from '../../core/kueue/workload-state.ts'
 import { gatherNomination, nominationsConcerned } from '../../queries/multikueue.ts'
 import { applyPlan } from '../apply.ts'

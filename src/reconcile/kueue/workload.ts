@@ -1,9 +1,8 @@
 /** The loop of Workloads of Kueue: answers their checks `lodestone.dev/data-ready`. */
 import { kueueWorkloads } from '../../api/kueue.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { type CheckDecision, decideCheck } from '../../core/kueue/decide-check.ts'
+import { type CheckDecision, decideCheck, openChecks, planWorkloadChecks } from '../../core/kueue/decide-check.ts'
 import { checkFault } from '../../core/kueue/plan-admission-check.ts'
-import { openChecks, planWorkloadChecks } from '../../core/kueue/plan-workload.ts'
 import { dataCheckNamed, gatherCheckInput, workloadsConcerned } from '../../queries/kueue.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
