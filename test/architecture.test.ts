@@ -144,7 +144,7 @@ describe('no file contains', () => {
     // VCK's status has no code beside its message `success`, some Iceberg catalogs have none for a missing table, and S3 has none for SSE-C.
     // kube-apiserver names the webhook that rejected an object only in the message. Karmada's scheduler has one reason for most of its errors.
     const codeless = new Set([
-      'src/core/placement/no-selection.ts',
+      'src/core/placement/binding-state.ts',
       'src/core/volume-manager/codes.ts',
       'src/locality/answers/absence-message.ts',
       'src/mover/s3/customer-key.ts',

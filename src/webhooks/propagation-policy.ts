@@ -1,8 +1,7 @@
 /** Admission of policies: sets `propagateDeps` if a policy selects a data-bound workload, so that its dependencies follow it. */
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
-import { answerPolicy, decidePolicy } from '../core/propagation-policy/decide.ts'
-import { validatePolicy } from '../core/propagation-policy/validate.ts'
+import { answerPolicy, decidePolicy, validatePolicy } from '../core/propagation-policy/decide.ts'
 import { gatherPolicyInput } from '../queries/policy.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
 

@@ -6,6 +6,7 @@ import {
   hasNoChoice,
   hasNoFit,
   hasTarget,
+  isNoSelection,
   isPlaced,
   isSuspended,
   isWorkload,
@@ -119,4 +120,13 @@ describe('the last attempt of the scheduler', () => {
   test('is unknown in a status without conditions', () => {
     expect(schedulingFailure({ ...makeBinding(), status: {} })).toBeUndefined()
   })
+})
+
+test('a message is about the choice among clusters if it begins so', () => {
+  const messages = [
+    'failed to select clusters: no enough resource',
+    'cannot patch: failed to select clusters',
+    undefined,
+  ]
+  expect(messages.map(isNoSelection)).toEqual([true, false, false])
 })

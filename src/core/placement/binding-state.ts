@@ -3,12 +3,12 @@ import {
   type BindingSpec,
   type BindingStatus,
   NO_CLUSTER_FIT,
+  NO_SELECTION,
   type ResourceBinding,
   SCHEDULED_CONDITION,
   UNSCHEDULABLE,
 } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
-import { isNoSelection } from './no-selection.ts'
 
 /**
  * Whether the resource has replicas or requirements: overflow tiers apply only to such resources. It is `ResourceBindingSpec.IsWorkload` of
@@ -108,4 +108,9 @@ const SCHEDULER_ERROR = 'SchedulerError'
 /** Whether the scheduler could not choose among clusters for a binding that has none. It tries again by itself. */
 export function hasNoChoice(binding: ResourceBinding): boolean {
   return !hasTarget(binding.spec) && lacksChoice(binding)
+}
+
+/** Whether a message is about the choice among the clusters that the scheduler accepts (v1.18.1, pkg/scheduler/core/generic_scheduler.go, Schedule). */
+export function isNoSelection(message: string | undefined): boolean {
+  return message?.startsWith(NO_SELECTION) ?? false
 }

@@ -5,7 +5,7 @@ import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION } from '../../
 import { LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { diffJson } from '../admission/diff.ts'
-import { answerPolicy, type DataBound, decidePolicy, isUndecided, type PolicyInput } from './decide.ts'
+import { answerPolicy, type DataBound, decidePolicy, isUndecided, type PolicyInput, validatePolicy } from './decide.ts'
 
 const SET = { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' }
 const NO = { [PROPAGATE_DEPS_ANNOTATION]: 'false' }
@@ -327,4 +327,23 @@ describe('the answer', () => {
 
     expect(answerPolicy(decidePolicy(given), given)).toEqual({ kind: 'allow' })
   })
+})
+
+const malformed = (spec: object) => ({ ...makePolicy(), spec: { ...makePolicy().spec, ...spec } }) as PropagationPolicy
+
+test.each<{ name: string; policy: PropagationPolicy; want: string[] }>([
+  { name: 'a policy', policy: makePolicy(), want: [] },
+  { name: 'fields that are not read', policy: malformed({ unknownField: 1 }), want: [] },
+  {
+    name: 'selectors that are not a list',
+    policy: malformed({ resourceSelectors: 'app' }),
+    want: ['spec.resourceSelectors'],
+  },
+  {
+    name: 'propagateDeps that is not a boolean',
+    policy: malformed({ propagateDeps: 'yes' }),
+    want: ['spec.propagateDeps'],
+  },
+])('$name: $want', ({ policy, want }) => {
+  expect(validatePolicy(policy).map(({ path }) => path)).toEqual(want.map((path) => expect.stringContaining(path)))
 })

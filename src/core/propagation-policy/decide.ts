@@ -2,7 +2,10 @@
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
+import { policySchema, withoutMetadata } from '../../api/schemas/karmada.ts'
+import type { FieldError } from '../../base/field-errors.ts'
 import { defined } from '../../base/json.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { withAnnotations } from '../admission/annotations.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { declaredPropagateDeps } from './declared.ts'
@@ -151,3 +154,6 @@ function withAnnotation(policy: PropagationPolicy, key: string, text: string | u
   if (annotations?.[key] === text) return policy
   return { ...policy, metadata: { ...policy.metadata, annotations: withAnnotations(annotations, { [key]: text }) } }
 }
+
+/** Returns all errors in the fields that Lodestone reads. Karmada validates the other fields. */
+export const validatePolicy: (policy: PropagationPolicy) => FieldError[] = compileSchema(withoutMetadata(policySchema))

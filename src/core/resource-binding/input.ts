@@ -1,6 +1,9 @@
-/** The input of the decision on a binding. */
+/** The input of the decision on a binding, and the validation of the fields that it reads. */
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
+import { bindingSchema, withoutMetadata } from '../../api/schemas/karmada.ts'
+import type { FieldError } from '../../base/field-errors.ts'
+import { compileSchema } from '../../base/schema/schema-errors.ts'
 import type { Present } from '../../base/time/clock-jumps.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
@@ -53,3 +56,6 @@ export function policyInputOf({ metadata, spec }: PropagationPolicy): PolicyInpu
 export function isLazy({ spec }: Pick<PropagationPolicy, 'spec'>): boolean {
   return spec.activationPreference === 'Lazy'
 }
+
+/** Returns all errors in the fields that Lodestone reads. Karmada validates the other fields. */
+export const validateBinding: (binding: ResourceBinding) => FieldError[] = compileSchema(withoutMetadata(bindingSchema))
