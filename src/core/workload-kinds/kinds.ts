@@ -1,12 +1,13 @@
 /** The table of workload kinds: the shipped file, with the kinds of the configuration. */
+
 import { configMaps, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined } from '../../base/json.ts'
 import { type NeverPropagated, type NeverPropagatedEntry, neverPropagated } from '../dependencies/never-propagated.ts'
-import { computedReferences, type ReferenceFinder } from './computed-references.ts'
 import { configurationReferences, type NameFinder } from './configuration-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
+import { computedReferences, type ReferenceFinder } from './references.ts'
 import type { RelatedKind } from './related-kinds.ts'
 import { divideEntry, keyOfKind, type TypeEntry } from './type-entry.ts'
 import shipped from './workload-kinds.json' with { type: 'json' }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Container, Pod, PodSpec } from '../../api/pod.ts'
-import { decidePod, type PodInput } from './decide-pod.ts'
+import { defined } from '../../base/json.ts'
+import { completePod, decidePod, type PodInput } from './decide-pod.ts'
 import type { MountableVolumes, UsableVolume } from './injection/mountable-volumes.ts'
 
 const ROOT = 'metadata.annotations[lodestone.dev/volumes]'
@@ -582,4 +583,25 @@ describe('a pod is not changed', () => {
     expect(refused(makePod({ name: 'x', containers: [{ name: 'x' }] }), [], { isHub: true })).toHaveLength(1)
     expect(refused(makePod('x'), [], { isHub: true })).toHaveLength(1)
   })
+})
+
+const podWith = (metadata: Pod['metadata']): Pod => ({ ...makePod('{}'), metadata })
+const annotations = { 'lodestone.dev/volumes': '{"name":"mnist"}' }
+
+test('a pod that requests volumes gets the label', () => {
+  expect(completePod(podWith({ name: 'p', labels: { app: 'x' }, annotations }))).toEqual({
+    pod: podWith({ name: 'p', labels: { app: 'x', 'lodestone.dev/inject': 'true' }, annotations }),
+  })
+})
+
+test.each<[string, Pod['metadata'], string[] | undefined]>([
+  ['that opts out stays as it is', { labels: { 'lodestone.dev/inject': 'false' }, annotations }, undefined],
+  ['without annotations stays as it is', { name: 'p' }, undefined],
+  [
+    'with a mistyped key gets a warning',
+    { annotations: { 'lodestone.dev/volums': '{}' } },
+    ['lodestone: unknown annotation lodestone.dev/volums (did you mean lodestone.dev/volumes?)'],
+  ],
+])('a pod %s', (_name, metadata, warnings) => {
+  expect(completePod(podWith(metadata))).toEqual({ outcome: defined({ kind: 'allow', warnings }) })
 })

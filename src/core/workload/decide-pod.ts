@@ -1,5 +1,4 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
-
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import { requiredTermsOf } from '../../api/node.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
@@ -201,4 +200,14 @@ function deniedWrites(wanted: readonly WantedVolume[]): string[] {
 /** The names of volumes for messages, e.g. `VolumeManager weights/bert`. */
 export function volumeTitles(wanted: readonly WantedVolume[]): string {
   return `VolumeManager ${volumeNames(wanted)}`
+}
+
+/** Returns the pod with the label; if it requests no volumes, the outcome with warnings about mistyped annotations. */
+export function completePod(pod: Pod): { pod: Pod } | { outcome: Outcome } {
+  const { labels, annotations } = pod.metadata
+  if (labels?.[INJECT_LABEL] === undefined && annotations?.[VOLUMES_ANNOTATION] !== undefined) {
+    return { pod: { ...pod, metadata: { ...pod.metadata, labels: { ...labels, [INJECT_LABEL]: 'true' } } } }
+  }
+  const warnings = mistypedAnnotations(annotations)
+  return { outcome: defined({ kind: 'allow', warnings: warnings.length > 0 ? warnings : undefined }) }
 }

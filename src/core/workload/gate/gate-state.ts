@@ -1,9 +1,11 @@
-/** Finds out why a pod has our scheduling gate: its data is not ready, cannot be used, or changed after the pod was created. */
+/** Finds out why a pod has our scheduling gate, and plans its removal: the data is not ready, cannot be used, or changed meanwhile. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../../api/lodestone.ts'
 import { type NodeSelectorTerm, requiredTermsOf } from '../../../api/node.ts'
-import type { Pod, PodSpec } from '../../../api/pod.ts'
+import { type Pod, type PodSpec, pods } from '../../../api/pod.ts'
 import { describeErrors } from '../../../base/field-errors.ts'
-import { jsonEqual } from '../../../base/json.ts'
+import { defined, jsonEqual } from '../../../base/json.ts'
+import { podDecisionId } from '../../decision-id.ts'
+import { type Action, eventAbout, NOTHING, type Plan, patchOf } from '../../plan.ts'
 import { boundNode, mustWait } from '../decide-pod.ts'
 import { mountedClaims } from '../injection/claims.ts'
 import { injectVolumes } from '../injection/inject.ts'
@@ -95,4 +97,31 @@ function begins(term: NodeSelectorTerm, withTerm: NodeSelectorTerm): boolean {
   return (
     startsWith(term.matchExpressions, withTerm.matchExpressions) && startsWith(term.matchFields, withTerm.matchFields)
   )
+}
+
+/**
+ * Plans for a gated pod. If its data is ready, the gate is removed. If its volumes have other data now, the pod is deleted, and its
+ * controller creates a new one. If it has no controller, an Event asks the user to recreate the pod.
+ */
+export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
+  const state = gateStateOf(pod, managers)
+  if (!state || state.reason === 'VolumesNotReady') return NOTHING
+  const { reason, message } = state
+  const isReady = reason === 'VolumesReady'
+  const event = defined({
+    ...eventAbout(pod, isReady ? 'Normal' : 'Warning', reason, message),
+    decisionId: podDecisionId(pod),
+  })
+  if (isReady) return { actions: [release(pod, state.spec), event] }
+  const deletion: Action = { kind: 'delete', type: pods, object: pod }
+  return { actions: reason === 'VolumesReplaced' ? [event, deletion] : [event] }
+}
+
+function release(pod: Pod, { affinity }: PodSpec): Action {
+  const rest = (pod.spec.schedulingGates ?? []).filter((gate) => gate.name !== VOLUMES_GATE)
+  const spec = defined({
+    schedulingGates: rest.length > 0 ? rest : null,
+    affinity: affinity === pod.spec.affinity ? undefined : affinity,
+  })
+  return patchOf(pods, pod, { spec })
 }

@@ -1,14 +1,14 @@
 /** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
 import { type NodeSelectorTerm, requiredTermsOf } from '../../../api/node.ts'
-import type { PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
+import type { Container, PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined } from '../../../base/json.ts'
+import { isBelow } from '../../volume-manager/rules/host-paths.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
-import { readOnlyMounts } from './read-only.ts'
 import { mountedSource, sourceKey } from './volume-source.ts'
 
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
@@ -148,4 +148,48 @@ export function volumeName(manager: string, id: string, shard?: string): string 
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')
   return `${readable.slice(0, MAX_LENGTH - hash.length - 1)}-${hash}`.replaceAll(/-+/g, '-').replace(/^-/, '')
+}
+
+type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
+
+/**
+ * Returns a function that makes every mount of data of these sources read-only. It takes the containers of a pod and all of its volumes.
+ * Unchanged parts are shared.
+ */
+function readOnlyMounts(
+  sources: readonly VolumeSource[],
+): (given: Containers, volumes: readonly PodVolume[]) => Containers {
+  const claims = new Set(sources.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []))
+  const roots = [...new Set(sources.flatMap(({ hostPath }) => (hostPath ? clean(hostPath.path) : [])))]
+  /** Whether a volume of a pod has the data of a source, or a part of it. */
+  const isProtected = ({ hostPath, persistentVolumeClaim }: PodVolume) => {
+    if (persistentVolumeClaim) return claims.has(persistentVolumeClaim.claimName)
+    return hostPath !== undefined && roots.length > 0 && isBelow(clean(hostPath.path), roots)
+  }
+  return (given, volumes) => {
+    if (sources.length === 0) return given
+    const names = new Set(volumes.filter(isProtected).map(({ name }) => name))
+    if (names.size === 0) return given
+    const { containers, initContainers } = given
+    const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
+    return defined({ containers: protect(containers), initContainers: initContainers && protect(initContainers) })
+  }
+}
+
+function protectMounts(container: Container, names: ReadonlySet<string>): Container {
+  const { volumeMounts = [] } = container
+  const isOpen = (mount: { name: string; readOnly?: boolean }) => names.has(mount.name) && mount.readOnly !== true
+  if (!volumeMounts.some(isOpen)) return container
+  return {
+    ...container,
+    volumeMounts: volumeMounts.map((mount) => (isOpen(mount) ? { ...mount, readOnly: true } : mount)),
+  }
+}
+
+/** Normalizes a path: an API server accepts doubled slashes and `.`, and rejects `..`. */
+function clean(path: string): string {
+  return `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`
 }
