@@ -1,8 +1,7 @@
 /** Admission of DataSourceClaims: rejects malformed and forbidden objects, with all errors in one response. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { defined } from '../base/json.ts'
-import { admitClaim } from '../core/data-source-claim/admit.ts'
-import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
+import { admitClaim, validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
 import { refusalOfClaim } from '../queries/permission.ts'
 import { defineWebhook } from './define.ts'
 

@@ -5,7 +5,7 @@ import { defined } from '../../base/json.ts'
 import type { Action } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
 import type { SourceInput } from './decide.ts'
-import { planSource } from './plan.ts'
+import { planSource, removedColumns, sourceColumns } from './plan.ts'
 import { NO_HISTORY } from './query-history.ts'
 
 const claims = [makeClaim()]
@@ -533,4 +533,20 @@ test('after a change of the spec, the status and every condition have the new ge
     { type: 'Ready', observedGeneration: 2 },
     { type: 'Stale', observedGeneration: 2 },
   ])
+})
+
+test('the columns are the clusters and the size of the location', () => {
+  const locality = { clusterNames: ['member1', 'member2'], bytes: 5368709120, bytesAreMinimum: true }
+  expect(sourceColumns(makeSource({ locality }))).toEqual({ clusters: 'member1,member2', size: '>=5.0Gi' })
+  expect(sourceColumns(makeSource({ locality: { clusterNames: [] } }))).toEqual({
+    clusters: undefined,
+    size: undefined,
+  })
+})
+
+test('a column without a value is removed, once', () => {
+  const none = { clusters: undefined, size: undefined }
+  expect(removedColumns({ clusters: 'member1', size: '1' }, none)).toEqual({ clusters: null, size: null })
+  expect(removedColumns({ clusters: 'member1' }, { clusters: 'member2', size: '1' })).toEqual({})
+  expect(removedColumns({}, none)).toEqual({})
 })

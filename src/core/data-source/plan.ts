@@ -1,14 +1,13 @@
 /** Plans a DataSource: the query of its data system, and the writes of its locality, its status, and its finalizer or deletion. */
-
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, keyOfObject } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
+import { namesColumn, sizeColumn } from '../columns.ts'
 import { type Action, eventAbout, type Plan, patchOf, statusPatchOf } from '../plan.ts'
 import type { Attempt } from './attempt.ts'
-import { removedColumns, sourceColumns } from './columns.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
 import { hasLocation, localityFor, statusFor } from './crd.ts'
 import { ABSENT_MS, decideSource, type SourceDecision, type SourceInput } from './decide.ts'
@@ -196,5 +195,27 @@ function claimReference({ metadata }: DataSourceClaim): ClaimReference {
     namespace: namespace || undefined,
     name: name || undefined,
     uid: uid || undefined,
+  })
+}
+
+interface Columns {
+  clusters: string | undefined
+  size: string | undefined
+}
+
+/** Returns the columns of the location; undefined for a column without a value. */
+export function sourceColumns({ spec }: Pick<DataSource, 'spec'>): Columns {
+  const { clusterNames, bytes, bytesAreMinimum } = spec.locality ?? {}
+  return {
+    clusters: clusterNames?.length ? namesColumn(clusterNames) : undefined,
+    size: bytes === undefined ? undefined : sizeColumn(bytes, bytesAreMinimum),
+  }
+}
+
+/** Removes, in a merge patch, the columns of a status that have no value any more. */
+export function removedColumns(before: Partial<Columns>, columns: Columns): { clusters?: null; size?: null } {
+  return defined({
+    clusters: before.clusters !== undefined && columns.clusters === undefined ? null : undefined,
+    size: before.size !== undefined && columns.size === undefined ? null : undefined,
   })
 }

@@ -1,10 +1,12 @@
-/** Decides which referrers of a dependency Lodestone attaches, and which ones Karmada's distributor attaches. */
+/** Decides which referrers of a dependency Lodestone attaches, which ones Karmada's distributor attaches, and which deletions wait for that. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
-import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
+import { bindingTypeIn, DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
+import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { matchesLabels } from '../../base/selectors.ts'
 import { hasTarget } from '../placement/binding-state.ts'
+import { NOTHING, type Plan, patchOf } from '../plan.ts'
 import { dependencyKey } from './keys.ts'
 import type { Need } from './plan-attached.ts'
 
@@ -100,4 +102,26 @@ function recordedDependencies(annotation: string | undefined): DependentObjectRe
   // Go writes an empty list as null.
   if (recorded === null) return []
   return Array.isArray(recorded) ? (recorded.filter(isObject) as unknown as DependentObjectReference[]) : undefined
+}
+
+interface FinalizerInput {
+  binding: ResourceBinding
+  /** Whether Lodestone has dependencies to attach; undefined if that is not known now. */
+  attaches: boolean | undefined
+  /** Whether an attached binding still has our label for this binding. */
+  hasAttached: boolean
+}
+
+/** Sets our finalizer while Lodestone attaches dependencies, and removes it when none is attached any more. */
+export function planDependenciesFinalizer({ binding, attaches, hasAttached }: FinalizerInput): Plan {
+  const { finalizers = [], deletionTimestamp } = binding.metadata
+  const isSet = finalizers.includes(DEPENDENCIES_FINALIZER)
+  const isWanted = hasAttached || (deletionTimestamp === undefined && (attaches ?? isSet))
+  // An API server rejects a new finalizer on an object that is being deleted.
+  if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
+  const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
+  const wanted = isWanted ? [...others, DEPENDENCIES_FINALIZER] : others
+  return {
+    actions: [patchOf(bindingTypeIn(binding.metadata.namespace), binding, { metadata: { finalizers: wanted } })],
+  }
 }
