@@ -2,7 +2,7 @@
 import { pods } from '../api/pod.ts'
 import { denyErrors } from '../core/outcome.ts'
 import { MOVER_RIGHT } from '../core/volume-manager/mover/credentials.ts'
-import { RESERVED_ON_PODS, reservedErrors } from '../core/volume-manager/mover/reserved.ts'
+import { RESERVED_ON_PODS, reservedErrors } from '../core/volume-manager/mover/own-mover.ts'
 import { defineWebhook } from './define.ts'
 
 const { group, resource, verb } = MOVER_RIGHT

@@ -82,7 +82,7 @@ export function secretFor({ metadata }: Pod, data: Record<string, string>): Secr
 }
 
 /**
- * The right to write what is reserved for movers (reserved.ts). The API server has no such resource: a webhook asks for the right. It asks
+ * The right to write what is reserved for movers (own-mover.ts). The API server has no such resource: a webhook asks for the right. It asks
  * without a namespace, so that a wildcard in a Role is not enough.
  */
 export const MOVER_RIGHT = { group: 'lodestone.dev', resource: 'movers', verb: 'create' }

@@ -3,7 +3,7 @@ import { NOW, nodesWith } from '../../../../test/builders.ts'
 import { at, makeNode } from '../../../../test/volume-builders.ts'
 import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../../api/node.ts'
 import type { PodSpec } from '../../../api/pod.ts'
-import { affinityProblems } from '../rules/affinity-rules.ts'
+import { affinityProblems } from '../rules/volume-rules.ts'
 import {
   allowsNode,
   fitsNode,

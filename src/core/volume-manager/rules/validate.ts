@@ -7,11 +7,13 @@ import { ErrorList, type FieldError, MAX_LISTED_ERRORS } from '../../../base/fie
 import { defined, isObject, jsonEqual, membership } from '../../../base/json.ts'
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { suggest } from '../../../base/suggest.ts'
+import { jsonBytes } from '../../admission/object-size.ts'
 import { cut, type Outcome } from '../../outcome.ts'
+import { shardNames } from './distribution.ts'
+import { DEFAULT_DATA_PATH } from './names.ts'
 import { namesNamespace } from './option-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { sourceTypeOptions } from './source-types.ts'
-import { estimateStatusBytes, MAX_STATUS_BYTES } from './status-size.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
@@ -167,4 +169,22 @@ function isVolume(
   isShaped: boolean,
 ): config is Record<string, unknown> & VolumeConfig {
   return isShaped || validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
+}
+
+/** An object has at most 1.5 MiB, and spec, metadata and messages of failures need the rest. */
+const MAX_STATUS_BYTES = 1024 * 1024
+
+/** The bytes of each entry without its path and its pattern, with a short message. */
+const ENTRY_BYTES = { volume: 800, replica: 700, shard: 300 } as const
+
+/** About how many bytes the status of these volumes has when all replicas are placed. */
+export function estimateStatusBytes(configs: readonly VolumeConfig[]): number {
+  return configs.reduce((sum, config) => {
+    const { replicas = 0, options = {} } = config
+    const path = jsonBytes(options['dataPath'] || options['path'] || DEFAULT_DATA_PATH)
+    const shards = shardNames(config).map((name) => jsonBytes(name))
+    const replica = ENTRY_BYTES.replica + path + Math.max(0, ...shards)
+    const parts = shards.reduce((bytes, shard) => bytes + ENTRY_BYTES.shard + shard, 0)
+    return sum + ENTRY_BYTES.volume + path + replicas * replica + parts
+  }, 0)
 }
