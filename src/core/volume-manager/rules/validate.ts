@@ -171,7 +171,7 @@ function isVolume(
   return isShaped || validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
 }
 
-/** An object has at most 1.5 MiB, and spec, metadata and messages of failures need the rest. */
+/** A larger status cannot be written: an object has at most 1.5 MiB, and spec, metadata and messages of failures need the rest. */
 const MAX_STATUS_BYTES = 1024 * 1024
 
 /** The bytes of each entry without its path and its pattern, with a short message. */

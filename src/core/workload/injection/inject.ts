@@ -154,7 +154,7 @@ type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 
 /**
  * Returns a function that makes every mount of data of these sources read-only. It takes the containers of a pod and all of its volumes.
- * Unchanged parts are shared.
+ * The request of the pod and the name of the volume in the pod do not matter. Unchanged parts are shared.
  */
 function readOnlyMounts(
   sources: readonly VolumeSource[],
