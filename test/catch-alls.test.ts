@@ -16,7 +16,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   'reports, so that the work in the background goes on': [
     'src/app/leader.ts',
     'src/app/registration-loop.ts',
-    'src/app/webhook-gate.ts',
+    'src/app/loops.ts',
     'src/cli/conversations/read-tests.ts',
     'src/locality/config/config-reader.ts',
     'src/mover/events.ts',

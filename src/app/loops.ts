@@ -1,8 +1,10 @@
-/** Runs the loops while this replica is the leader. */
+/** Runs the loops while this replica is the leader, after the API server is seen to call our webhooks. */
 import { clusters } from '../api/karmada.ts'
 import { kueueWorkloads } from '../api/kueue.ts'
 import { resourceWord } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
+import { backoffMs, spreadInterval } from '../base/time/backoff.ts'
+import { type Clock, sleep, systemClock } from '../base/time/clock.ts'
 import type { WallClock } from '../base/time/wall-clock.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { openSystems } from '../locality/systems.ts'
@@ -21,15 +23,13 @@ import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
 import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
-import type { LeadershipState } from './election.ts'
-import { aborted, startElection } from './election.ts'
+import { aborted, type LeadershipState, startElection } from './election.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import type { Leadership } from './leader.ts'
 import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { startNarrowingClock } from './monitoring/narrowing-clock.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
-import { untilWebhooksSeen } from './webhook-gate.ts'
 
 export interface LoopsInput {
   config: Config
@@ -158,4 +158,48 @@ export async function startLoops({
     domainMetrics.stop()
     await systems.stop()
   }
+}
+
+interface WebhookGateInput {
+  probe: WebhookProbe
+  log: Logger
+  metrics: Pick<Metrics, 'webhooksSeen' | 'webhookProbes'>
+  signal: AbortSignal
+  /** Default: the clock of the system. */
+  clock?: Clock
+}
+
+/** A registration is in effect after a fraction of a second. */
+const BACKOFF = { firstMs: 100, lastMs: 10_000 }
+
+/**
+ * Sends probes until one is answered: before that, a write of a loop could make Karmada undo a narrowing. Resolves to false when `signal`
+ * aborts; never rejects. Each new reason is logged once.
+ */
+export async function untilWebhooksSeen({
+  probe,
+  log,
+  metrics,
+  signal,
+  clock = systemClock,
+}: WebhookGateInput): Promise<boolean> {
+  let logged: string | undefined
+  metrics.webhooksSeen.set(0)
+  for (let probes = 1; !signal.aborted; probes++) {
+    const answer = await probe(signal).catch((error: unknown) => ({ result: 'unseen' as const, reason: String(error) }))
+    if (signal.aborted) break
+    metrics.webhookProbes.labels(answer.result).inc()
+    if (answer.result !== 'unseen') {
+      metrics.webhooksSeen.set(1)
+      if (answer.result === 'seen') log.info({ probes }, 'the API server calls the webhooks')
+      return true
+    }
+    // The first probe may come before the registration.
+    if (probes > 1 && answer.reason !== logged) {
+      logged = answer.reason
+      log.warn({ reason: answer.reason }, 'loops wait until the API server calls the webhooks')
+    }
+    await sleep(clock, spreadInterval(backoffMs(BACKOFF, probes), clock.random()), signal)
+  }
+  return false
 }

@@ -3,7 +3,7 @@ import { SkippingClock } from '../base/time/clock.fake.ts'
 import type { ProbeResult } from '../store/cluster/webhook-probe.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
-import { untilWebhooksSeen } from './webhook-gate.ts'
+import { untilWebhooksSeen } from './loops.ts'
 
 const unseen = (reason: string): ProbeResult => ({ result: 'unseen', reason })
 
