@@ -8,8 +8,12 @@ import {
   makePolicy,
   makeSource,
 } from '../../../test/builders.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { openFolderStore } from '../../store/folder/folder.ts'
+import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 import { at, status } from './status.fake.ts'
+import { watchStatus } from './status.ts'
 
 test('claims, holds, sources and systems are shown with their current state', async () => {
   const hold = { message: 'default/sales: catalog down', reason: 'Unresolved', since: at(9) }
@@ -230,4 +234,30 @@ test('control characters in a message cannot change the table or the terminal', 
   const source = makeSource({}, { status: { lastError: 'HTTP 503\n\u001b[2Jgone' } })
 
   expect((await status([source])).stdout).toContain('HTTP 503 [2Jgone\n')
+})
+
+test('a reader that pauses gets only the last status when it continues', async () => {
+  const store = openFolderStore({ kinds: cachedKinds })
+  await store.start(AbortSignal.timeout(60_000))
+  const ending = new AbortController()
+  const written: string[] = []
+  let looksOfPause = 0
+  const stdout = {
+    write: (text: string) => written.push(text),
+    get writableNeedDrain() {
+      return looksOfPause-- > 0
+    },
+  }
+  const io = { stdout, stderr: stdout, env: {}, now: Date.now, signal: ending.signal }
+  const watching = watchStatus(store, io, async () => `${store.size(dataSourceClaims)} claims\n`, 'text')
+  await expect.poll(() => written).toEqual(['0 claims\n'])
+
+  looksOfPause = 3
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'first' }))
+  await expect.poll(() => looksOfPause).toBe(1)
+  await store.create(dataSourceClaims, makeClaim({}, { name: 'second' }))
+
+  await expect.poll(() => written).toEqual(['0 claims\n', '\n2 claims\n'])
+  ending.abort()
+  await watching
 })

@@ -1,4 +1,5 @@
 /** `lodestone status`: shows claims, workloads on hold, volumes, sources and data systems, once or live. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceType } from '../../api/meta.ts'
@@ -17,13 +18,12 @@ import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { configuredKarmadaRules } from '../options/karmada-version.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
-import { OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
+import { OUTPUT_FORMATS, OUTPUT_OPTION, type OutputFormat, readFormat, renderData } from '../output.ts'
 import { statusKinds } from './cached-kinds.ts'
 import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
 import { predict, storedHolds } from './holds.ts'
 import { renderStatus } from './render.ts'
 import type { Section, StatusReport } from './report.ts'
-import { watchStatus } from './watch.ts'
 
 export const status: Command = {
   name: 'status',
@@ -161,4 +161,46 @@ function problemOfFolder(
   const known = new Set(objects.flatMap(({ object }) => object.metadata.namespace ?? []))
   if (namespace === undefined || known.size === 0 || known.has(namespace)) return undefined
   return `no object is in namespace ${namespace}; the folder has ${listNames([...known].sort())}`
+}
+
+/** The time between two looks for changes. */
+const REFRESH_MS = 500
+
+/** Text in place of the last one, at a terminal. */
+const CLEAR = '\u001b[H\u001b[2J'
+
+/**
+ * Prints the status, and prints it again when it changed, until the user stops it. At a terminal, the new text replaces the old one.
+ * A reader that pauses gets the last status when it continues: the ones between would fill the memory.
+ *
+ * @param render returns the current status; it is not called again before it has resolved
+ */
+export async function watchStatus(
+  store: ObjectStore,
+  { stdout, signal }: CommandIo,
+  render: () => Promise<string>,
+  format: OutputFormat,
+): Promise<void> {
+  const isText = format === 'text' || format === 'wide'
+  const separator = isText ? (stdout.isTTY ? CLEAR : '\n') : format === 'yaml' ? '---\n' : ''
+  let isChanged = true
+  const unsubscribe = store.subscribe(() => {
+    isChanged = true
+  })
+  let last: string | undefined
+  try {
+    for (;;) {
+      if (isChanged && !stdout.writableNeedDrain) {
+        isChanged = false
+        const text = await render()
+        if (text !== last) stdout.write(last === undefined ? text : `${separator}${text}`)
+        last = text
+      }
+      // The timer keeps the process alive; the watch of a folder does not.
+      await sleep(REFRESH_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+    }
+  } finally {
+    unsubscribe()
+  }
 }

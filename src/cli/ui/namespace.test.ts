@@ -6,8 +6,8 @@ import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import { typeOfReference } from '../kinds.ts'
-import { pageKinds } from './page-kinds.ts'
 import { makeNarrowedBinding, openPage, schemaErrors, startPage } from './ui.fake.ts'
+import { pageKinds } from './ui.ts'
 
 const DEPLOYMENTS = typeOfReference(makeDeployment())
 const TYPES = [...new Set([...pageKinds(SHIPPED_KINDS).map(({ type }) => type), DEPLOYMENTS, pods])]

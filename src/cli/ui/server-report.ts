@@ -7,7 +7,7 @@ import {
   type ValidatingAdmissionPolicy,
   validatingAdmissionPolicies,
 } from '../../api/admission-policy.ts'
-import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import {
   DIGEST_ANNOTATION,
   mutatingWebhookConfigurations,
@@ -20,19 +20,29 @@ import type { Config } from '../../app/config/config.ts'
 import { VERSION } from '../../app/registration.ts'
 import { defined, isObject } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
+import { formatAge } from '../../base/time/duration.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError, CredentialsError, RequestError } from '../../store/cluster/api-error.ts'
-import { type Lease, leaseHolder, leases } from '../../store/cluster/lease.ts'
+import { isUninstalling, type Lease, leaseHolder, leases } from '../../store/cluster/lease.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { type AnnouncedReplica, announcedReplicas } from '../../store/cluster/replica-list.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { parseCertificates } from '../../tls/x509.ts'
 import { absence } from '../check-install/absence.ts'
-import { type Check, type NamedFinding, type ReadContext, runChecks } from '../check-install/check.ts'
+import {
+  type Check,
+  type Finding,
+  failed,
+  type NamedFinding,
+  passed,
+  type ReadContext,
+  runChecks,
+  skipped,
+  warning,
+} from '../check-install/check.ts'
 import { credentials } from '../check-install/credentials.ts'
 import { certificateAuthority, registration } from '../check-install/registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from '../check-install/versions.ts'
-import { isOldLease, leader } from './leader.ts'
 
 /** The report of an API server, or why there is none. */
 export type ServerReport = { absent: string; versions: Versions } | FoundServer
@@ -307,4 +317,42 @@ function reportWatches(store: ObjectStore): WatchReport[] {
       problem: problems.get(kind),
     }),
   }))
+}
+
+const DEFAULT_SECONDS = 15
+/** Clocks of this machine and of the leader may differ by this much. */
+const TOLERANCE_MS = 5_000
+
+const leader: Check<ReadContext> = {
+  name: 'leader',
+  async run({ connection, config, now }) {
+    const { namespace, name, enabled } = config.leaderElection
+    if (!enabled) return skipped('leaderElection.enabled is false: each process writes')
+    const lease = await readObject(connection, leases, namespace, name)
+    return judgeLease(lease, objectKey(namespace, name), now)
+  },
+}
+
+/** Decides on the Lease with this key. `now` in ms since the epoch. */
+export function judgeLease(lease: Lease | undefined, key: string, now: number): Finding {
+  if (!lease)
+    return skipped(
+      `there is no Lease ${key}: Lodestone did not run yet, runs without leader election, or its Lease is in the host cluster`,
+    )
+  if (isUninstalling(lease, now))
+    return warning(`lodestone uninstall has Lease ${key}`, 'wait until the uninstallation ends')
+  const holder = leaseHolder(lease)
+  if (holder === '') return failed(`no replica holds Lease ${key}`, 'start Lodestone; see the log of its replicas')
+  if (!isOldLease(lease, now)) return passed(`${holder} holds Lease ${key}`)
+  const age = formatAge(now - Date.parse(lease.spec?.renewTime ?? ''))
+  return failed(
+    `${holder} has not renewed Lease ${key} for ${age}`,
+    'check that Lodestone runs and reaches the API server; compare the clocks of this machine and Lodestone',
+  )
+}
+
+/** Whether the holder should have renewed the Lease before now. */
+function isOldLease({ spec = {} }: Lease, now: number): boolean {
+  const { renewTime = '', leaseDurationSeconds = DEFAULT_SECONDS } = spec
+  return !(now - Date.parse(renewTime) <= leaseDurationSeconds * 1000 + TOLERANCE_MS)
 }

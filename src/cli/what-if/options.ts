@@ -1,13 +1,16 @@
 /** The options of `lodestone what-if`: one or more suppositions, and how the answer is shown. */
-
+import { suggest } from '../../base/suggest.ts'
+import { EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
 import { type NamedSupposition, readSupposition, type SuppositionOption } from '../../core/what-if/supposition.ts'
+import type { Answer } from '../../queries/what-if/ask.ts'
 import type { GivenManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
 import { namespaceOption } from '../options/namespace.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
-import { type Condition, FAIL_IF_FORM, readCondition } from './fail-if.ts'
+
+const FAIL_IF_FORM = "EFFECT OPERATOR NUMBER, e.g. 'stranded > 0'"
 
 export const WHAT_IF_OPTIONS = {
   'cluster-lost': {
@@ -146,4 +149,37 @@ function readNamed(option: SuppositionOption, text: string): NamedSupposition {
   const supposition = readSupposition({ option, text })
   if (!supposition) throw new UsageError(`--${option} ${text}: expected ${FORMS[option]}`)
   return supposition
+}
+
+interface Condition {
+  /** As the user wrote it. */
+  text: string
+  /** Whether it is true for the totals of an answer. */
+  holds(totals: Answer['totals']): boolean
+}
+
+const OPERATORS: Readonly<Record<string, (count: number, limit: number) => boolean>> = {
+  '>': (count, limit) => count > limit,
+  '>=': (count, limit) => count >= limit,
+  '<': (count, limit) => count < limit,
+  '<=': (count, limit) => count <= limit,
+  '==': (count, limit) => count === limit,
+  '!=': (count, limit) => count !== limit,
+}
+
+/** Throws `UsageError` for a text of another form, and for an unknown effect. */
+function readCondition(text: string): Condition {
+  const [, name = '', operator = '', limit = ''] =
+    /^\s*([A-Za-z]+)\s*(>=|<=|==|!=|>|<)\s*(\d{1,9})\s*$/.exec(text) ?? []
+  const compare = OPERATORS[operator]
+  if (!compare) throw new UsageError(`--fail-if '${text}': expected ${FAIL_IF_FORM}`)
+  const effect = EFFECT_NAMES.find((known) => known === name)
+  if (!effect) {
+    const known = EFFECT_NAMES.join(', ')
+    throw new UsageError(`--fail-if '${text}': unknown effect ${name}${suggest(name, EFFECT_NAMES)}; known: ${known}`)
+  }
+  return {
+    text: text.trim(),
+    holds: (totals: Record<Effect, { workloads: number }>) => compare(totals[effect].workloads, Number(limit)),
+  }
 }

@@ -14,9 +14,9 @@ import type { K8sObject } from '../../../api/meta.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { runWords } from '../../cli.fake.ts'
 import { explainContext } from '../../explain/context.fake.ts'
-import { pageKinds } from '../page-kinds.ts'
 import type { BodyProblem } from '../replies.ts'
 import { openPage, schemaErrors } from '../ui.fake.ts'
+import { pageKinds } from '../ui.ts'
 import { openWhatIf } from './what-if.ts'
 
 const placement = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }
