@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
 import { defined, sortedUnique } from '../base/json.ts'
-import { spreadInterval } from '../base/time/backoff.ts'
+import { backoffMs, equalJitter, spreadInterval } from '../base/time/backoff.ts'
 import { type Clock, sleep } from '../base/time/clock.ts'
+import { isTransient } from '../core/data-source/error-code.ts'
+import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
 import { providerOfHost } from '../s3/server.ts'
 import { checkLocated, isPrintable } from './answers/check.ts'
 import { type ClusterRules, clustersOfLocation, describeLocation, whyNoCluster } from './answers/clusters.ts'
@@ -18,7 +20,6 @@ import {
   type SystemHealth,
 } from './locality.ts'
 import type { SystemsObserver } from './observer.ts'
-import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {
   /** Ends the checks and closes the plugin after the running queries. */
@@ -180,4 +181,35 @@ function rulesVersion(rules: string, clusters: readonly Cluster[]): string {
 
 function digest(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 12)
+}
+
+/**
+ * Repeats a health check until it succeeds, fails with an error that cannot pass, or has no retries left. Throws the last error, or the
+ * reason of the signal. The loop of sources retries queries, because it waits without a slot.
+ */
+export async function withRetries<T>(
+  policy: RetryPolicy,
+  clock: Clock,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    signal.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      signal.throwIfAborted()
+      const pauseMs = pauseAfter(error, failures, policy, clock)
+      if (pauseMs === undefined) throw error
+      await sleep(clock, pauseMs, signal)
+    }
+  }
+}
+
+/** The delay before the next attempt; undefined when there is none, or when Retry-After is longer than the longest back-off. */
+function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock: Clock): number | undefined {
+  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isTransient(error.code)) return undefined
+  const askedMs = error.retryAfterMs ?? 0
+  if (askedMs > policy.maxBackoffMs) return undefined
+  return Math.max(askedMs, equalJitter(backoffMs(backoffBoundsOf(policy), failures + 1), clock.random()))
 }

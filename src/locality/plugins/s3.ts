@@ -2,16 +2,15 @@
  * The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. An answer needs the response to HEAD
  * for the bucket, and a proof that the server speaks S3. The listing is optional: it only measures, and finds prefixes without objects.
  */
-
 import { defined } from '../../base/json.ts'
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
+import { elementText } from '../../base/xml.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../s3/address.ts'
 import { listsPrefix, parseListing } from '../../s3/listing.ts'
-import { hasS3Headers, isS3Body, listsBuckets, providerOfHost, regionIn } from '../../s3/server.ts'
+import { hasS3Headers, isS3Body, listsBuckets, providerOfHost, regionIn, s3ErrorCode } from '../../s3/server.ts'
 import { mapsRegion } from '../answers/clusters.ts'
 import { withoutRegions, withRegions } from '../answers/location.ts'
-import { readRefusal } from '../answers/s3-refusal.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpRequest, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
@@ -226,4 +225,51 @@ function listUrl(bucket: string, prefix: string, token: string | undefined): str
   })
   const query = Object.entries(parameters).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
   return `${bucket}/?${query.join('&')}`
+}
+
+/** The remedies, by the code of S3. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: 'correct accessKeyId of endpoint.auth',
+  SignatureDoesNotMatch: 'correct secretAccessKey of endpoint.auth',
+  ExpiredToken: 'renew sessionToken of endpoint.auth',
+  InvalidToken: 'renew sessionToken of endpoint.auth',
+  RequestTimeTooSkewed: 'synchronize the clock of the node with that of the server',
+  AuthorizationHeaderMalformed: 'set endpoint.auth.region to the region of the server',
+  // A code of OSS, which has every bucket in its own host name.
+  SecondLevelDomainForbidden: 'set extra.pathStyle to false',
+  // The request was one for an object.
+  NoSuchKey: 'endpoint.url must not have the name of a bucket',
+}
+
+/** The codes of a request that is refused because of the bucket. Without a code, the reason is unknown. */
+const ABOUT_BUCKET: ReadonlySet<string | undefined> = new Set([
+  'AccessDenied',
+  'AllAccessDisabled',
+  'PermanentRedirect',
+  'TemporaryRedirect',
+  undefined,
+])
+
+const ENDPOINT = /^[a-z0-9.-]{1,253}$/i
+
+interface S3Refusal {
+  code: string | undefined
+  /** For the message of an error; undefined if the body is no error of S3. */
+  detail: string | undefined
+  /** Whether the server knows the bucket at this endpoint. With invalid credentials, it refuses every name. */
+  isAboutBucket: boolean
+}
+
+/** Reads the body of a refused request. OSS and S3 name another endpoint for a bucket of another region. */
+function readRefusal(xml: string): S3Refusal {
+  const code = s3ErrorCode(xml)
+  const endpoint = code === undefined ? undefined : elementText(xml, 'Endpoint')
+  const isElsewhere = endpoint !== undefined && ENDPOINT.test(endpoint)
+  const elsewhere = isElsewhere ? `the bucket is at ${endpoint}; name it in endpoint.url` : undefined
+  const remedy = elsewhere ?? (code !== undefined && Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined)
+  return {
+    code,
+    detail: remedy === undefined ? code : `${code}; ${remedy}`,
+    isAboutBucket: !isElsewhere && ABOUT_BUCKET.has(code),
+  }
 }

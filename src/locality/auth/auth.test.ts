@@ -1,6 +1,6 @@
 /** Tests the hash functions of Node with one example of AWS. The tests of the signer are in core. */
 import { expect, test } from 'vitest'
-import { signedHeaders } from './sigv4.ts'
+import { signedHeaders } from './auth.ts'
 
 test('get-vanilla', () => {
   const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }

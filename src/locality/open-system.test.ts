@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { SkippingClock, TestClock } from '../base/time/clock.fake.ts'
 import { LocalityError, type LocalityErrorCode } from './locality.ts'
-import { withRetries } from './retry.ts'
+import { withRetries } from './open-system.ts'
 
 const never = new AbortController().signal
 const policy = { maxRetries: 4, initialBackoffMs: 100, maxBackoffMs: 500, backoffMultiplier: 2, timeoutMs: 1_000 }
