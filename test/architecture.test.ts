@@ -147,7 +147,7 @@ describe('no file contains', () => {
       'src/core/placement/binding-state.ts',
       'src/core/volume-manager/codes.ts',
       'src/locality/answers/absence-message.ts',
-      'src/mover/s3/customer-key.ts',
+      'src/mover/s3/s3-error.ts',
       'src/store/cluster/webhook-probe.ts',
     ])
     const files = source.filter(({ path }) => !codeless.has(path))

@@ -2,7 +2,6 @@
 import { elementText } from '../../base/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { type ErrorTable, type RefusalError, serverError } from '../http/server-error.ts'
-import { needsCustomerKey } from './customer-key.ts'
 
 const ACCESS =
   'the credentials do not allow this request; use other keys in the Secret, or allow it in the policy of the bucket'
@@ -69,4 +68,12 @@ export function errorOfResponse(what: string, response: HttpResponse): RefusalEr
   const message = elementText(response.text, 'Message')
   const code = needsCustomerKey(response.status, message) ? CUSTOMER_KEY : elementText(response.text, 'Code')
   return serverError(TABLE, what, response, { code, message })
+}
+
+/** The messages of AWS and MinIO, of Ceph and SeaweedFS, and of OpenStack Swift. */
+const NEEDS_KEY = /stored using a form of server.side.encryption|server.side.encryption.(?:with.)?customer/i
+
+/** Whether an error of an object needs a key of the customer that encrypts it (SSE-C). Its code does not tell: servers use it for other errors too. */
+export function needsCustomerKey(status: number, message: string | undefined): boolean {
+  return status === 400 && message !== undefined && NEEDS_KEY.test(message)
 }

@@ -13,7 +13,6 @@ import { takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
-import { NameList } from './name-list.ts'
 import { openBelow } from './open-below.ts'
 import { openPending } from './pending.ts'
 import { type Seen, walk } from './walk.ts'
@@ -179,4 +178,28 @@ function throwIfConflicting(conflicts: NameList): void {
 
 function withoutLeft(left: NameList): string {
   return left.isEmpty ? '' : `; not uploaded, since they are no files: ${left.join()}`
+}
+
+/** The most names in a message. */
+const MAX_NAMED = 20
+
+/** Names for a message: the first ones, and the number of the others. A folder may have millions of files. */
+export class NameList {
+  readonly #first: string[] = []
+  #count = 0
+
+  add(name: string): void {
+    this.#count += 1
+    if (this.#count <= MAX_NAMED) this.#first.push(name)
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
+  /** Returns the names in the order in which they were added, e.g. `a, b, and 7 more`. */
+  join(between = ', '): string {
+    const more = this.#count > MAX_NAMED ? `${between}and ${this.#count - MAX_NAMED} more` : ''
+    return `${this.#first.join(between)}${more}`
+  }
 }

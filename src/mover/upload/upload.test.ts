@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NameList } from './name-list.ts'
+import { NameList } from './upload.ts'
 
 test('a list of a million names shows the first ones and counts the others', () => {
   const names = new NameList()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { needsCustomerKey } from './customer-key.ts'
+import { needsCustomerKey } from './s3-error.ts'
 
 const stored = 'The object was stored using a form of Server Side Encryption. The correct parameters must be provided.'
 
