@@ -5,14 +5,13 @@ import type { K8sObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { describeFileError } from '../../base/file-error.ts'
 import { readClaimGrant } from '../../core/data-source-claim/grant.ts'
-import type { AnyCachedKind } from '../any-kind.ts'
-import { kindKey } from '../any-kind.ts'
+import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
 import type { ObjectStore } from '../store.ts'
+import type { ObjectList } from './compact-table.ts'
 import { InvalidLineError, ObjectDecoder } from './decoder.ts'
 import { MAX_CONTENT, MAX_LINE } from './format.ts'
 import { checkHeader, damaged, notSnapshot, SnapshotError, type SnapshotHeader, snapshotContext } from './header.ts'
-import { ObjectRows } from './object-rows.ts'
 import { snapshotKinds } from './snapshot-kinds.ts'
 import { SnapshotStore } from './snapshot-store.ts'
 import { findError } from './validate-objects.ts'
@@ -157,5 +156,43 @@ function checkOf(kinds: readonly AnyCachedKind[]): (kind: string, object: K8sObj
     if (!known.has(kind)) throw new InvalidLineError(`it has objects of the unknown kind ${kind}`)
     const error = findError(kind, object)
     if (error !== undefined) throw new InvalidLineError(error)
+  }
+}
+
+/** Objects that are kept, at about 500 bytes each. A decision reads an object several times, and many decisions read the same source. */
+const MAX_KEPT = 131_072
+
+/**
+ * The objects of one kind as the text of their rows. In memory, the text of a million bindings is a third of the objects. Builds an object
+ * when it is read. Of a table with more than `MAX_KEPT` objects, an object may be built again.
+ */
+export class ObjectRows<T extends K8sObject> implements ObjectList<T> {
+  readonly #texts: readonly string[]
+  readonly #build: (text: string) => T
+  /** The last object that was read of those whose number has the same remainder. */
+  readonly #kept: ({ number: number; object: T } | undefined)[]
+
+  constructor(texts: readonly string[], build: (text: string) => T) {
+    this.#texts = texts
+    this.#build = build
+    this.#kept = new Array(Math.min(texts.length, MAX_KEPT))
+  }
+
+  get size(): number {
+    return this.#texts.length
+  }
+
+  at(number: number): T {
+    const slot = number % MAX_KEPT
+    const kept = this.#kept[slot]
+    if (kept?.number === number) return kept.object
+    const object = this.#build(this.#texts[number] as string)
+    this.#kept[slot] = { number, object }
+    return object
+  }
+
+  /** Builds each object, and keeps none: a pass over all of them would replace those that are read often. */
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    for (const text of this.#texts) yield this.#build(text)
   }
 }

@@ -5,7 +5,7 @@ import { resourceBindings } from '../../../api/karmada.ts'
 import { buildBinding } from '../../objects.fake.ts'
 import { ListDecoder } from './list-decoder.ts'
 import { openStage, pass } from './reflector.fake.ts'
-import { FrameDecoder, FrameTooLargeError } from './watch-frames.ts'
+import { FrameDecoder, FrameTooLargeError } from './watcher.ts'
 
 function cut(bytes: Uint8Array, at: readonly number[]): Uint8Array[] {
   const borders = [...new Set(at.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b)

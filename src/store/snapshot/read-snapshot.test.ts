@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
-import { ObjectRows } from './object-rows.ts'
+import { ObjectRows } from './read-snapshot.ts'
 
 function rowsOf(count: number) {
   const rows = Array.from({ length: count }, (_, number) => String(number))
