@@ -1,10 +1,8 @@
 /** Opens the metrics of the table, each under the name that the code uses. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { readBuildInfo } from './build-info.ts'
-import { openCallMetrics } from './call-metrics.ts'
 import { openDomainMetrics } from './domain-metrics.ts'
 import { openMetricFactory } from './metric-factory.ts'
-import { openServerMetrics } from './server-metrics.ts'
 
 /** The state of the queue of a loop. */
 export interface QueueState {
@@ -99,5 +97,84 @@ export function openMetrics() {
     leaderStatus: gauge('leader_election_master_status'),
     credentialsExpiry: gauge('lodestone_credentials_expiry_timestamp_seconds'),
     certificateExpiry: gauge('lodestone_certificate_expiry_timestamp_seconds'),
+  }
+}
+
+/** A call with a response. */
+interface CountedCall {
+  status: number
+  /** Absent when nothing was decided, as for a malformed request. */
+  decision?: string | undefined
+  seconds: number
+}
+
+/** Returns a function that counts the calls of a webhook. */
+type CallCounter = (webhook: string) => (call: CountedCall) => void
+
+export function openCallMetrics(registry: Registry): CallCounter {
+  const { counter, histogram } = openMetricFactory(registry)
+  const requests = counter('controller_runtime_webhook_requests_total')
+  const latency = histogram('controller_runtime_webhook_latency_seconds')
+  const decisions = counter('lodestone_decisions_total')
+  return (webhook) => {
+    const latencies = latency.labels(webhook)
+    const requestsWith = remember((status: number) => requests.labels(webhook, String(status)))
+    const decisionsFor = remember((result: string) => decisions.labels(webhook, result))
+    return ({ status, decision, seconds }) => {
+      requestsWith(status).inc()
+      if (decision !== undefined) decisionsFor(decision).inc()
+      latencies.observe(seconds)
+    }
+  }
+}
+
+/** Caches the counter of each label, because the lookup costs more than the count. */
+function remember<Label, T>(find: (label: Label) => T): (label: Label) => T {
+  const found = new Map<Label, T>()
+  return (label) => {
+    let known = found.get(label)
+    if (known === undefined) {
+      known = find(label)
+      found.set(label, known)
+    }
+    return known
+  }
+}
+
+/** The load of an admission server. */
+interface ServerLoad {
+  /** Complete requests that wait for their decision. */
+  inFlight: number
+  /** Bytes of bodies and answers. */
+  bytes: number
+  connections: number
+}
+
+/** The limit at which a request was rejected. */
+type ShedReason = 'in-flight' | 'bytes' | 'connections'
+
+/** In bytes. Nearly all reviews are smaller, and should be answered within 10 ms. */
+const SMALL_BODY_BYTES = 64 * 1024
+
+function openServerMetrics(registry: Registry) {
+  const { counter, gauge, histogram } = openMetricFactory(registry)
+  let load: () => ServerLoad = () => ({ inFlight: 0, bytes: 0, connections: 0 })
+  gauge('controller_runtime_webhook_requests_in_flight', (requests) => requests.set(load().inFlight))
+  gauge('lodestone_bytes_in_flight', (bytes) => bytes.set(load().bytes))
+  gauge('lodestone_connections', (connections) => connections.set(load().connections))
+  const durations = histogram('lodestone_review_duration_seconds')
+  const [small, large] = [durations.labels('small'), durations.labels('large')]
+  const shed: { labels(reason: ShedReason): { inc(): void } } = counter('lodestone_requests_shed_total')
+  return {
+    /** Sets the source of the gauges, which is called at each scrape. */
+    observeServer(read: () => ServerLoad) {
+      load = read
+    },
+    /** Counts an answered review, by the size of its body in bytes and the time since its body was complete. */
+    countReview(bytes: number, ms: number) {
+      const durationsOfSize = bytes <= SMALL_BODY_BYTES ? small : large
+      durationsOfSize.observe(ms / 1000)
+    },
+    shed,
   }
 }
