@@ -1,11 +1,10 @@
 /** Compares the cluster's webhook configurations with the wanted ones, and plans the writes for the differences. */
-
 import { type ValidatingAdmissionPolicy, validatingAdmissionPolicies } from '../api/admission-policy.ts'
-import type { ResourceType } from '../api/meta.ts'
+import { ENFORCE_LABEL } from '../api/lodestone.ts'
+import type { LabelSelectorRequirement, ResourceType } from '../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../api/registration.ts'
-import { defined } from '../base/json.ts'
+import { defined, jsonEqual } from '../base/json.ts'
 import type { WriteAction } from '../core/plan.ts'
-import { withOthers, withoutOthers } from './selector-of-others.ts'
 
 export interface RegisteredConfiguration<T extends Registrable> {
   type: ResourceType<T>
@@ -114,4 +113,48 @@ function covers(current: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return current === wanted
   if (typeof current !== 'object' || current === null) return false
   return Object.entries(wanted).every(([key, value]) => covers((current as Record<string, unknown>)[key], value))
+}
+
+type Entry = NonNullable<Registrable['webhooks']>[number]
+
+/**
+ * Returns the registered entry without the requirements of other writers. A managed platform adds one to every webhook, to protect its
+ * namespaces, and again after each write without it: AKS (github.com/Azure/AKS/issues/1771) and GKE Autopilot.
+ */
+function withoutOthers<T extends Entry>(registered: T, wanted: Entry | undefined): T {
+  const others = othersOf(registered, wanted)
+  if (others.length === 0) return registered
+  const matchExpressions = requirementsOf(registered).filter((one) => !others.includes(one))
+  return { ...registered, namespaceSelector: { ...registered.namespaceSelector, matchExpressions } }
+}
+
+/** Returns the wanted entry with the requirements that other writers added to the registered one. */
+function withOthers<T extends Entry>(wanted: T, registered: Entry | undefined): T {
+  const others = registered ? othersOf(registered, wanted) : []
+  const { matchLabels } = registered?.namespaceSelector ?? {}
+  if (others.length === 0 && !matchLabels) return wanted
+  const matchExpressions = [...requirementsOf(wanted), ...others]
+  return {
+    ...wanted,
+    namespaceSelector: { ...defined({ matchLabels }), ...wanted.namespaceSelector, matchExpressions },
+  }
+}
+
+/**
+ * Returns the requirements of other writers. One of Lodestone is equal to a wanted one. If it was changed, it is the first one with its label: GKE
+ * adds a second one for the names of namespaces.
+ */
+function othersOf(registered: Entry, wanted: Entry | undefined): LabelSelectorRequirement[] {
+  const rest = requirementsOf(registered)
+  for (const own of requirementsOf(wanted)) {
+    const equal = rest.findIndex((one) => jsonEqual(one, own))
+    const same =
+      equal >= 0 ? equal : rest.findIndex(({ key, operator }) => key === own.key && operator === own.operator)
+    if (same >= 0) rest.splice(same, 1)
+  }
+  return rest.filter(({ key }) => key !== ENFORCE_LABEL)
+}
+
+function requirementsOf(entry: Entry | undefined): LabelSelectorRequirement[] {
+  return [...(entry?.namespaceSelector?.matchExpressions ?? [])]
 }
