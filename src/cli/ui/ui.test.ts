@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -14,9 +14,9 @@ import {
 import { resourceWord } from '../../api/meta.ts'
 import { pageRoles } from '../../app/roles/page-roles.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import { runWords } from '../cli.fake.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
 import { openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
-import { pageKinds } from './ui.ts'
+import { openBrowser, pageKinds } from './ui.ts'
 
 const hold = JSON.stringify({
   message: 'default/sales: catalog down',
@@ -480,4 +480,37 @@ test('the account of the page may ask who its readers are, writes nothing else, 
   const verbs = new Set(role.rules.flatMap((rule) => rule.verbs))
   expect([...verbs].sort()).toEqual(['create', 'get', 'list', 'watch'])
   for (const kind of ['secrets', 'configmaps']) expect(granted('get')).not.toContain(kind)
+})
+
+const LINK = 'http://127.0.0.1:40123/open?token=a-b_c'
+
+/** A PATH with a program that writes its arguments into a file, and ends with a status. */
+function makeProgram(name: string, status = 0): { env: Record<string, string>; calls: () => string } {
+  const folder = makeFolder({ [name]: `#!/bin/sh\nprintf '%s\\n' "$@" > "${'$'}{0%/*}/calls"\nexit ${status}\n` })
+  chmodSync(join(folder, name), 0o755)
+  return { env: { PATH: folder }, calls: () => readFileSync(join(folder, 'calls'), 'utf8') }
+}
+
+test.each([
+  { platform: 'linux', program: 'xdg-open', words: [LINK] },
+  { platform: 'darwin', program: 'open', words: [LINK] },
+  { platform: 'win32', program: 'rundll32', words: ['url.dll,FileProtocolHandler', LINK] },
+])('$program of $platform gets the link as one argument', async ({ platform, program, words }) => {
+  const { env, calls } = makeProgram(program)
+  expect(await openBrowser(LINK, env, platform)).toBeUndefined()
+  expect(calls()).toBe(`${words.join('\n')}\n`)
+})
+
+test('a missing program is a sentence', async () => {
+  expect(await openBrowser(LINK, { PATH: makeFolder() }, 'linux')).toBe('there is no xdg-open on the PATH')
+})
+
+test('a program that fails is a sentence', async () => {
+  expect(await openBrowser(LINK, makeProgram('xdg-open', 3).env, 'linux')).toBe('xdg-open ended with 3')
+})
+
+test('the command goes on if no browser can be opened', async () => {
+  const page = await openPage([], ['--open'], { PATH: makeFolder() })
+  await expect.poll(page.errors).toMatch(/open the page yourself/)
+  expect((await page.send('/v1')).status).toBe(200)
 })

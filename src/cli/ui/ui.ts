@@ -1,4 +1,6 @@
 /** `lodestone ui`: serves the page on this machine, with the objects that the user may read. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { isIP } from 'node:net'
 import { type Cluster, clusters } from '../../api/karmada.ts'
 import { type Pod, pods } from '../../api/pod.ts'
@@ -39,7 +41,6 @@ import type { Freshness } from './events.ts'
 import { openHistory } from './history.ts'
 import { buildLists, type ClusterRow, type Lists } from './lists.ts'
 import { moveRows } from './moves.ts'
-import { openBrowser } from './open-browser.ts'
 import { openCheck } from './questions/check.ts'
 import { openWhatIf } from './questions/what-if.ts'
 import { replicaRows } from './replicas.ts'
@@ -264,4 +265,34 @@ function withUse(kind: AnyCachedKind): AnyCachedKind {
   const { directory, claim } = complete.indexes
   const keep = (raw: Pod) => ({ ...kind.keep(raw as never), ...defined({ use: readPodUse(raw) }) })
   return { ...kind, keep, indexes: { ...kind.indexes, ...defined({ directory, claim }) } }
+}
+
+/** The program with its arguments before the link, by `process.platform`. Each gets the link as one argument, without a shell. */
+const PROGRAMS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+const OTHERS = ['xdg-open'] as const
+
+/** The program may wait for a browser that it started. Then the browser has the link. */
+const PATIENCE_MS = 10_000
+
+/** Opens the link. Returns why it could not be opened; undefined if a program took it. The environment has the PATH. */
+export async function openBrowser(
+  link: string,
+  env: Readonly<Record<string, string | undefined>>,
+  platform: string = process.platform,
+): Promise<string | undefined> {
+  const [program, ...words] = PROGRAMS[platform] ?? OTHERS
+  const child = spawn(program, [...words, link], { env: { ...env }, stdio: 'ignore', detached: true })
+  child.unref()
+  try {
+    const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    return code === 0 ? undefined : `${program} ended with ${code ?? 'a signal'}`
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ABORT_ERR') return undefined
+    if (code === undefined) throw error
+    return code === 'ENOENT' ? `there is no ${program} on the PATH` : (error as Error).message
+  }
 }

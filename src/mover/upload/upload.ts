@@ -1,20 +1,22 @@
 /** Uploads the files of a directory that pods changed since it was downloaded or uploaded. It never deletes an object. */
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { firstCharacters } from '../../base/first-characters.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { formatBytes } from '../../base/quantity.ts'
-import type { FailureCode } from '../../core/mover-contract/contract.ts'
+import { FAILURES, type FailureCode } from '../../core/mover-contract/contract.ts'
 import type { Done } from '../download/download.ts'
+import { openLossyLog } from '../download/line-log.ts'
 import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
-import type { ObjectStore, PendingUploads } from '../objects/object-store.ts'
+import type { ObjectStore, PendingUpload, PendingUploads } from '../objects/object-store.ts'
 import { takeOver } from '../owner.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
 import { openBelow } from './open-below.ts'
-import { openPending } from './pending.ts'
 import { type Seen, walk } from './walk.ts'
 import { type Conflict, writeBack } from './write-back.ts'
 
@@ -202,4 +204,43 @@ export class NameList {
     const more = this.#count > MAX_NAMED ? `${between}and ${this.#count - MAX_NAMED} more` : ''
     return `${this.#first.join(between)}${more}`
   }
+}
+
+const pendingFile = ({ state }: Pick<Place, 'state'>) => join(state, 'pending')
+
+/**
+ * Aborts the uploads of an earlier mover, and begins a new record with those that may be aborted later. The state directory exists. An upload that
+ * cannot be aborted does not prevent others.
+ */
+export async function openPending(place: Place, store: ObjectStore, signal: AbortSignal): Promise<PendingUploads> {
+  const left: PendingUpload[] = []
+  for (const one of await readPending(place, store)) {
+    await store.abort?.(one, signal).catch((error: unknown) => {
+      if (!(error instanceof MoverError)) throw error
+      // Else it has ended, or the credentials may not abort it.
+      if (FAILURES[error.code].retry) left.push(one)
+    })
+  }
+  const log = await openLossyLog(pendingFile(place), 'w')
+  const begin = (one: PendingUpload) => log.append(JSON.stringify({ ...one, uri: store.objectUri(one.key) }))
+  left.forEach(begin)
+  return { begin, end: ({ id }) => log.append(JSON.stringify({ ended: id })), close: log.close }
+}
+
+/** The uploads to this store that have begun and not ended. Skips the incomplete line of a mover that was killed. */
+async function readPending(place: Place, store: ObjectStore): Promise<PendingUpload[]> {
+  const text = await readFile(pendingFile(place), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  })
+  const pending = new Map<string, PendingUpload>()
+  for (const line of text.split('\n')) {
+    const value = parseJson(line)
+    if (!isObject(value)) continue
+    const { key, id, uri, ended } = value
+    if (typeof ended === 'string') pending.delete(ended)
+    else if (typeof key === 'string' && typeof id === 'string' && uri === store.objectUri(key))
+      pending.set(id, { key, id })
+  }
+  return [...pending.values()]
 }
