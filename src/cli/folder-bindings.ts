@@ -1,5 +1,5 @@
 /** The bindings that Karmada would create for the workloads of a folder. */
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { bindingTypeIn } from '../api/karmada.ts'
 import type { FolderStore } from '../store/folder/folder.ts'
 import { allKinds } from '../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../store/overlay-store.ts'
@@ -18,7 +18,6 @@ export async function withFolderBindings(
 ): Promise<ObjectStore> {
   const { allBindings } = await predict(folder, settings, signal)
   const store = new OverlayStore(folder, allKinds(settings.workloads))
-  for (const binding of allBindings)
-    store.put(binding.metadata.namespace ? resourceBindings : clusterResourceBindings, binding)
+  for (const binding of allBindings) store.put(bindingTypeIn(binding.metadata.namespace), binding)
   return store
 }

@@ -1,12 +1,6 @@
 /** Gathers the input of the decision on a binding from the cache of a store. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import {
-  clusterPropagationPolicies,
-  clusters,
-  type PropagationPolicy,
-  propagationPolicies,
-  type ResourceBinding,
-} from '../api/karmada.ts'
+import { clusters, type PropagationPolicy, policyTypeIn, type ResourceBinding } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
@@ -95,7 +89,7 @@ export async function withCurrentPolicy<T extends BindingInput>(input: T, store:
   const reference = policyReferenceOf(binding.metadata)
   if (!reference || !policy) return input
   const { namespace, name } = reference
-  const current = await store.read(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+  const current = await store.read(policyTypeIn(namespace), namespace, name)
   if (!current) return { ...input, policy: { ...policy, lazy: true } }
   const isInForce = !current.metadata.deletionTimestamp && selects(current, binding.spec.resource, undefined) !== false
   const read = policyInputOf(current)
@@ -104,7 +98,7 @@ export async function withCurrentPolicy<T extends BindingInput>(input: T, store:
 
 /** Returns the policy with this name; without a namespace it is a ClusterPropagationPolicy. */
 export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore): PropagationPolicy | undefined {
-  return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+  return store.get(policyTypeIn(namespace), namespace, name)
 }
 
 function fleetPrices(matrix: TransferMatrix, store: ObjectStore): FleetPrices {

@@ -1,6 +1,12 @@
 /** Finds the bindings of workloads in the cache, by index or by name. */
 import type { DataSourceClaim, WorkloadReference } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import {
+  bindingTypeIn,
+  clusterResourceBindings,
+  isBinding,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
 import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
 import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import { bindingName } from '../core/resource-binding/derive.ts'
@@ -27,5 +33,10 @@ export function objectBinding(object: K8sObject, store: ObjectStore): ResourceBi
 
 /** Returns the binding with this name; without a namespace it is a ClusterResourceBinding. */
 export function bindingNamed({ namespace, name }: ObjectName, store: ObjectStore): ResourceBinding | undefined {
-  return store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  return store.get(bindingTypeIn(namespace), namespace, name)
+}
+
+/** Yields the bindings of both kinds. */
+export function* allBindings(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
+  for (const type of [resourceBindings, clusterResourceBindings]) yield* store.list(type)
 }

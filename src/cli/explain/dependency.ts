@@ -1,10 +1,5 @@
 /** Explains a dependency, such as a Secret: the workloads that need it, and the clusters to which it follows them. */
-import {
-  type BindingSnapshot,
-  clusterResourceBindings,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+import { type BindingSnapshot, bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
 import { defined, isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
@@ -84,7 +79,7 @@ async function referrerNode(
   { namespace, name, clusters = [] }: BindingSnapshot,
   store: ObjectStore,
 ): Promise<TreeNode> {
-  const binding = await store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  const binding = await store.read(bindingTypeIn(namespace), namespace, name)
   const names = clusters.map((cluster) => cluster.name)
   const where = names.length > 0 ? `attached to ${firstNames(names)}` : 'attached to no cluster yet'
   const state = { state: 'Attached', clusters: names }

@@ -1,12 +1,11 @@
 /** Gathers what is known about one workload: its object, claims, policy and binding, and decides on the binding. */
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
+  bindingTypeIn,
   clusterPropagationPolicies,
-  clusterResourceBindings,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
-  resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
@@ -104,7 +103,7 @@ export function readBinding(
   { kind, namespace, name }: Omit<Reference, 'apiVersion'>,
   store: ObjectStore,
 ): Promise<ResourceBinding | undefined> {
-  return store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, bindingName(kind, name))
+  return store.read(bindingTypeIn(namespace), namespace, bindingName(kind, name))
 }
 
 /** One line about a workload: its decision, and the reason. */

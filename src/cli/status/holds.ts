@@ -1,5 +1,6 @@
 /** Reports workloads on hold: those that bindings and pods record, and in a folder those that admission would put on hold. */
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+
+import { bindingTypeIn, isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
@@ -8,6 +9,7 @@ import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { activeHold } from '../../core/resource-binding/hold-not-honored.ts'
 import { gateStateOf, isGated } from '../../core/workload/gate/gate-state.ts'
 import { volumeManagersOf } from '../../queries/volumes.ts'
+import { allBindings } from '../../queries/workload.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { copiesOf } from '../check/input/place-manifests.ts'
@@ -29,9 +31,7 @@ export interface Predictions {
 /** Reports the holds in the annotations of bindings, and the pods with our scheduling gate. */
 export function storedHolds(store: ObjectStore): HoldReport[] {
   const holds: HoldReport[] = []
-  for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) holds.push(...bindingHold(binding))
-  }
+  for (const binding of allBindings(store)) holds.push(...bindingHold(binding))
   for (const pod of store.list(pods)) holds.push(...podGate(pod, store))
   return holds
 }
@@ -101,5 +101,5 @@ export async function predict(
 
 function isStored(binding: K8sObject, folder: FolderStore): boolean {
   const { namespace, name = '' } = binding.metadata
-  return folder.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name) !== undefined
+  return folder.get(bindingTypeIn(namespace), namespace, name) !== undefined
 }

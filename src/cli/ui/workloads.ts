@@ -1,16 +1,13 @@
 /** Workloads on whose placement Lodestone decided: what their policy allows, what is allowed, and where they are. */
-import {
-  clusterResourceBindings,
-  type PropagationPolicy,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+
+import type { PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { type DecidedAnnotations, hasOurAnnotations, readDecision } from '../../core/resource-binding/annotations.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
+import { allBindings } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type StoredState, storedDecision } from '../explain/placed.ts'
 import { affinityBefore, describeAffinity } from '../explain/placement.ts'
@@ -39,8 +36,7 @@ export interface DecidedBinding extends DecidedAnnotations {
 
 /** Returns the stored bindings that have a decision. */
 export function decidedBindings(store: ObjectStore): DecidedBinding[] {
-  return [resourceBindings, clusterResourceBindings]
-    .flatMap((type) => [...store.list(type)])
+  return [...allBindings(store)]
     .filter(({ metadata }) => hasOurAnnotations(metadata.annotations))
     .map((binding) => {
       const decision = readDecision(binding.metadata.annotations)

@@ -1,8 +1,8 @@
 /** Applies suppositions to an overlay of the objects of a fleet. Nothing is written. */
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import {
+  bindingTypeIn,
   type Cluster,
-  clusterResourceBindings,
   clusters,
   isBinding,
   isPolicy,
@@ -22,7 +22,7 @@ import { bindingName, deriveBinding } from '../../core/resource-binding/derive.t
 import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
 import { matchedPolicy } from '../../queries/policy.ts'
-import { objectBinding } from '../../queries/workload.ts'
+import { bindingNamed, objectBinding } from '../../queries/workload.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
@@ -330,7 +330,7 @@ function withStoredStatus(object: K8sObject, stored: K8sObject | undefined): K8s
 /** Adds the binding that Karmada's detector would create for a new workload. */
 function bindTemplate(template: K8sObject, { store, changes, notes }: Supposed): void {
   if (objectBinding(template, store)) return
-  const type = template.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const type = bindingTypeIn(template.metadata.namespace)
   const policy = matchedPolicy(template, store)
   if (policy) changes.push(store.put(type, deriveBinding(template, policy)))
   else notes.push(`no policy selects ${objectTitle(template)}, so Karmada does not schedule it`)
@@ -342,9 +342,14 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   const types = knownKinds(workloads)
   const named = kindsNamed(kind, types)
   if (named.length === 0) throw unknownKind(kind, types)
-  const isFound = (type: ResourceType) =>
-    (isCached(type, store) && store.get(type, inNamespace(type, namespace), name) !== undefined) ||
-    findTemplateBinding(type, supposed, { namespace, name }) !== undefined
+  // The binding of a template shows that a workload exists that is not cached, or whose manifest is not in the folder.
+  const isFound = (type: ResourceType) => {
+    const within = inNamespace(type, namespace)
+    return (
+      (isCached(type, store) && store.get(type, within, name) !== undefined) ||
+      bindingNamed({ namespace: within, name: bindingName(type.kind, name) }, store) !== undefined
+    )
+  }
   const found = named.find(isFound)
   if (!found) {
     const where = named[0]?.namespaced ? ` in namespace ${namespace}` : ''
@@ -365,7 +370,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   sentences.push(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
   if (isBinding(found.kind)) return
   // Karmada deletes the binding with its template.
-  const bound = store.remove(within ? resourceBindings : clusterResourceBindings, within, bindingName(found.kind, name))
+  const bound = store.remove(bindingTypeIn(within), within, bindingName(found.kind, name))
   if (bound) changes.push(bound)
 }
 
@@ -376,17 +381,6 @@ function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName
     .map(({ spec: { resource } }) => resource)
     .filter(({ apiVersion, kind }) => types.some((type) => type.kind === kind && type.group === groupOf(apiVersion)))
   return [...cached.map(({ metadata: { namespace, name = '' } }) => ({ namespace, name })), ...bound]
-}
-
-/** The binding of a template. It shows that a workload exists that is not cached, or whose manifest is not in the folder. */
-function findTemplateBinding(
-  { kind, namespaced }: ResourceType,
-  { store }: Supposed,
-  { namespace, name }: { namespace: string; name: string },
-): K8sObject | undefined {
-  return namespaced
-    ? store.get(resourceBindings, namespace, bindingName(kind, name))
-    : store.get(clusterResourceBindings, undefined, bindingName(kind, name))
 }
 
 function inNamespace({ namespaced }: ResourceType, namespace: string): string | undefined {

@@ -4,12 +4,10 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import {
   type BindingSpec,
   type Cluster,
-  clusterResourceBindings,
   isBinding,
   isPolicy,
   type PropagationPolicy,
   type ResourceBinding,
-  resourceBindings,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
@@ -32,7 +30,7 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsConcerned } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
-import { bindingsOfClaim, bindingsOfWorkload } from '../workload.ts'
+import { allBindings, bindingsOfClaim, bindingsOfWorkload } from '../workload.ts'
 import { schedulerChoices } from './present.ts'
 import { placedBindings, predictOutcome, type World } from './world.ts'
 
@@ -240,12 +238,10 @@ function policyKey({ namespace, name = '' }: { namespace?: string; name?: string
 /** The number of attached bindings, by the key of the binding that needs them. */
 function countAttached(store: ObjectStore): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const { spec } of store.list(type)) {
-      for (const { namespace, name } of spec.requiredBy ?? []) {
-        const key = objectKey(namespace, name)
-        counts.set(key, (counts.get(key) ?? 0) + 1)
-      }
+  for (const { spec } of allBindings(store)) {
+    for (const { namespace, name } of spec.requiredBy ?? []) {
+      const key = objectKey(namespace, name)
+      counts.set(key, (counts.get(key) ?? 0) + 1)
     }
   }
   return counts

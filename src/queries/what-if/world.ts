@@ -1,11 +1,6 @@
 /** Gathers what becomes of bindings in a world: the present one, or a supposed one that overlays it. */
-import {
-  type Cluster,
-  clusterResourceBindings,
-  clusters,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+
+import { type Cluster, clusters, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { jsonEqual, without } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
@@ -19,6 +14,7 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { gatherBindingInput } from '../binding.ts'
 import { type ClusterScope, claimsFor } from '../permission.ts'
 import { claimSource } from '../source.ts'
+import { allBindings } from '../workload.ts'
 
 /** The settings of decisions. */
 export interface WorldSettings {
@@ -153,9 +149,7 @@ export function dataOfBinding({ spec }: ResourceBinding, { store, scope }: World
 
 /** All bindings with a placement: those of workloads, and not those of their dependencies. One that is being deleted is none. */
 export function* placedBindings(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
-  for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) {
-      if (binding.spec.placement && !binding.metadata.deletionTimestamp) yield binding
-    }
+  for (const binding of allBindings(store)) {
+    if (binding.spec.placement && !binding.metadata.deletionTimestamp) yield binding
   }
 }

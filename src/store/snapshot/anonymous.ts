@@ -8,6 +8,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import {
   BINDING_ID_LABEL,
   type BindingSnapshot,
+  bindingTypeIn,
   CLUSTER_BINDING_ID_LABEL,
   CLUSTER_POLICY_NAME_ANNOTATION,
   type Cluster,
@@ -42,7 +43,7 @@ import { bindingName } from '../../core/resource-binding/derive.ts'
 import { nameOfSource, queryKeyOfSource } from '../kinds/query-key.ts'
 import type { ObjectStore } from '../store.ts'
 import { Pseudonyms } from './pseudonyms.ts'
-import { bindingNamed, clusterLabelsInUse, referrersByHash } from './references.ts'
+import { clusterLabelsInUse, referrersByHash } from './references.ts'
 
 /** A text for an annotation that cannot be read, and stays so. */
 const UNREADABLE = 'null'
@@ -300,7 +301,7 @@ class Anonymizer {
   }
 
   #referrer({ namespace, name, clusters }: BindingSnapshot): BindingSnapshot {
-    const resource = bindingNamed({ namespace, name }, this.#store)?.spec.resource
+    const resource = this.#store.get(bindingTypeIn(namespace), namespace, name)?.spec.resource
     return defined({
       namespace: this.#names.ofOptional(namespace),
       name: resource ? this.#bindingName(name, resource) : this.#names.of(name),

@@ -1,28 +1,21 @@
 /** Finds what objects of a snapshot refer to: the labels of clusters that placements select, and the referrers of attached bindings. */
 import {
   type BindingSnapshot,
-  bindingTypeIn,
   clusterPropagationPolicies,
   clusterResourceBindings,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
   propagationPolicies,
-  type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { dependedByLabel } from '../../core/dependencies/names.ts'
-import type { ObjectName, ObjectStore } from '../store.ts'
+import type { ObjectStore } from '../store.ts'
 
 const BINDINGS = [resourceBindings, clusterResourceBindings]
 const POLICIES = [propagationPolicies, clusterPropagationPolicies]
 const PREFIXES = [DEPENDED_BY_LABEL_PREFIX, KARMADA_DEPENDED_BY_LABEL_PREFIX]
-
-/** Returns the binding with this name; without a namespace it is a ClusterResourceBinding. */
-export function bindingNamed({ namespace, name }: ObjectName, store: ObjectStore): ResourceBinding | undefined {
-  return store.get(bindingTypeIn(namespace), namespace, name)
-}
 
 /** Returns the names of the labels that a placement, or one before its narrowing, selects or spreads by. */
 export function clusterLabelsInUse(store: ObjectStore): ReadonlySet<string> {

@@ -4,13 +4,12 @@ import { type DataSource, dataSources } from '../../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../../../api/data-source-claim.ts'
 import { configMaps } from '../../../api/dependencies.ts'
 import {
+  bindingTypeIn,
   clusterPropagationPolicies,
-  clusterResourceBindings,
   clusters,
   isPolicy,
   type PropagationPolicy,
   propagationPolicies,
-  resourceBindings,
 } from '../../../api/karmada.ts'
 import { type K8sObject, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
@@ -218,7 +217,7 @@ class HubReader {
   }
 
   async #readBinding(kind: string, namespace: string | undefined, name: string): Promise<void> {
-    const type = namespace ? resourceBindings : clusterResourceBindings
+    const type = bindingTypeIn(namespace)
     await this.#read(type, { namespace, name: bindingName(kind, name) })
   }
 

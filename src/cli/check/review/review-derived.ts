@@ -1,14 +1,13 @@
 /** Reviews the binding that Karmada derives from a template and its policy. */
 import {
+  bindingTypeIn,
   CLUSTER_POLICY_NAME_ANNOTATION,
   clusterPropagationPolicies,
-  clusterResourceBindings,
   POLICY_NAME_ANNOTATION,
   POLICY_NAMESPACE_ANNOTATION,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
-  resourceBindings,
 } from '../../../api/karmada.ts'
 import { type K8sObject, type ObjectMeta, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { jsonEqual } from '../../../base/json.ts'
@@ -61,7 +60,7 @@ export async function storedBinding(
   namespace: string | undefined,
   name: string,
 ): Promise<ResourceBinding | undefined> {
-  const stored = await store.read(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+  const stored = await store.read(bindingTypeIn(namespace), namespace, name)
   if (!stored) return undefined
   const { resourceVersion: _, ...metadata } = stored.metadata
   return { ...stored, metadata }

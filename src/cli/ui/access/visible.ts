@@ -1,7 +1,7 @@
 /** Leaves out of the lists what a reader may not list. */
 import { dataSources } from '../../../api/data-source.ts'
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
-import { clusterResourceBindings, clusters, resourceBindings } from '../../../api/karmada.ts'
+import { bindingTypeIn, clusterResourceBindings, clusters, resourceBindings } from '../../../api/karmada.ts'
 import { type ResourceType, resourceWord } from '../../../api/meta.ts'
 import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
@@ -30,7 +30,7 @@ const ownKinds: Readonly<Record<string, ResourceType>> = { Pod: pods, VolumeMana
 
 function sourceOfObject({ kind, namespace }: { kind: string; namespace?: string }): Source {
   const own = Object.hasOwn(ownKinds, kind) ? ownKinds[kind] : undefined
-  return { kind: own ?? (namespace === undefined ? clusterResourceBindings : resourceBindings), namespace }
+  return { kind: own ?? bindingTypeIn(namespace), namespace }
 }
 
 const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } = {
