@@ -32,10 +32,11 @@ export interface OpenSystemInput {
   clusters: () => readonly Cluster[]
   observer: SystemsObserver
   clock: Clock
-  healthIntervalMs: number
   /** Called when the system becomes unhealthy or healthy. */
   healthChanged(): void
 }
+
+const HEALTH_INTERVAL_MS = 30_000
 
 /** Opens a system and begins its health checks. Throws when a file of its configuration cannot be read. */
 export function openSystem(input: OpenSystemInput): OpenSystem {
@@ -62,7 +63,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
       health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
       const isUnhealthy = health.state === 'unhealthy'
       if (isUnhealthy !== wasUnhealthy && !stopping.signal.aborted) input.healthChanged()
-      await sleep(clock, spreadInterval(input.healthIntervalMs, clock.random()), stopping.signal)
+      await sleep(clock, spreadInterval(HEALTH_INTERVAL_MS, clock.random()), stopping.signal)
     }
   }
 

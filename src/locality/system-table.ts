@@ -11,7 +11,6 @@ export interface SystemTableInput {
   observer: SystemsObserver
   clock: Clock
   definitions: Readonly<Record<string, SystemDefinition>>
-  healthIntervalMs: number
 }
 
 export interface SystemEntry {
@@ -50,7 +49,7 @@ export class SystemTable {
    */
   put(file: string, content: string, config: SystemConfig): void {
     const { system, plugin } = config
-    const { definitions, clusters, observer, clock, healthIntervalMs } = this.#input
+    const { definitions, clusters, observer, clock } = this.#input
     const before = this.#entries.get(system)
     const definition = definitions[plugin]
     if (this.#isStopped || definition === undefined || (before?.content === content && before.file === file)) return
@@ -58,7 +57,7 @@ export class SystemTable {
       this.#changed.add(system)
       this.publish()
     }
-    const open = openSystem({ config, definition, clusters, observer, clock, healthIntervalMs, healthChanged })
+    const open = openSystem({ config, definition, clusters, observer, clock, healthChanged })
     this.#entries.set(system, { system, file, plugin, content, open })
     for (const other of this.entries()) if (other.file === file && other.system !== system) this.#remove(other)
     if (before !== undefined) this.#close(before)

@@ -3,7 +3,6 @@ import type { Cluster } from '../api/karmada.ts'
 import { watchFolder } from '../base/folder-watch.ts'
 import { defined } from '../base/json.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
-import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
 import type { ConfigSource } from './config/source.ts'
 import type { SystemHealth, Systems } from './locality.ts'
@@ -41,21 +40,18 @@ export interface SystemsInput {
   clusters: () => readonly Cluster[]
   observer?: Partial<SystemsObserver>
   clock?: Clock
-  definitions?: Readonly<Record<string, SystemDefinition>>
   /** Interval of reads without a reported change, for mounts that report no changes. Default 10 s. */
   pollMs?: number
-  /** Default 30 s. */
-  healthIntervalMs?: number
 }
 
 const DEBOUNCE_MS = 100
 
 /** Opens all systems of a source. Resolves when it was read once, even if no file is valid. */
 export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
-  const { clusters, clock = systemClock, definitions = plugins, healthIntervalMs = 30_000 } = input
+  const { clusters, clock = systemClock } = input
   const observer = completeObserver(input.observer)
-  const table = new SystemTable({ clusters, observer, clock, definitions, healthIntervalMs })
-  const opened = openReader({ input, definitions, table, observer, clock })
+  const table = new SystemTable({ clusters, observer, clock, definitions: plugins })
+  const opened = openReader({ input, table, observer, clock })
   await opened?.reader.reload()
   const problems = () => opened?.reader.problems() ?? new Map<string, string>()
   return {
@@ -81,7 +77,6 @@ export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
 
 interface ReaderInput {
   input: SystemsInput
-  definitions: Readonly<Record<string, SystemDefinition>>
   table: SystemTable
   observer: SystemsObserver
   clock: Clock
@@ -89,7 +84,7 @@ interface ReaderInput {
 
 function openReader({ input: { source, pollMs = 10_000 }, clock, ...rest }: ReaderInput) {
   if (source === undefined) return undefined
-  const reader = new ConfigReader({ source, ...rest })
+  const reader = new ConfigReader({ source, definitions: plugins, ...rest })
   const changed = () => void reader.reload()
   const { directory } = source
   if (directory === undefined) return { reader, unwatch: poll(clock, pollMs, changed) }

@@ -16,10 +16,6 @@ export interface OpenCertificateFilesInput {
   /** The wall clock, in ms since the epoch. */
   now: () => number
   observer?: CertificateObserver
-  /** Interval of checks in ms; default a minute. Changes that the file system reports are checked immediately. */
-  checkIntervalMs?: number
-  /** How long callers may need to trust a new CA, in ms; default a minute. One check interval is added. */
-  overlapMs?: number
 }
 
 /** A CA in the bundle, and when this process first read it (ms since the epoch). */
@@ -39,13 +35,11 @@ export async function openCertificateFiles(input: OpenCertificateFilesInput): Pr
 class CertificateFiles {
   readonly #input: OpenCertificateFilesInput
   readonly #place: StoragePlace
-  readonly #checkIntervalMs: number
   readonly #holder: CertificateHolder
   #bundle: KnownAuthority[] = []
 
   constructor(input: OpenCertificateFilesInput) {
     this.#input = input
-    this.#checkIntervalMs = input.checkIntervalMs ?? CHECK_INTERVAL_MS
     this.#holder = new CertificateHolder(input.observer ?? {})
     this.#place = {
       name: `certificate folder ${input.folder}`,
@@ -56,7 +50,7 @@ class CertificateFiles {
 
   async open(): Promise<CertificateSource> {
     await this.#load()
-    const ticker = startTicker(() => this.#look(), this.#checkIntervalMs)
+    const ticker = startTicker(() => this.#look(), CHECK_INTERVAL_MS)
     return this.#holder.source(
       ticker,
       this.#watch(() => void ticker.run()),
@@ -84,7 +78,7 @@ class CertificateFiles {
       // The change is incomplete or invalid. The current certificate is valid until it expires.
       this.#holder.fail(error)
     }
-    return this.#checkIntervalMs
+    return CHECK_INTERVAL_MS
   }
 
   async #load(): Promise<void> {
@@ -112,7 +106,7 @@ class CertificateFiles {
     this.#bundle = bundle
     const caBundlePem = joinPem(bundle.map((ca) => ca.pem))
     const current = this.#holder.get()
-    const waitMs = this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS)
+    const waitMs = CHECK_INTERVAL_MS + OVERLAP_MS
     const known = issuers.some(({ knownSince }) => mayStartToSign({ knownSince, now, waitMs, published: undefined }))
     // Callers may not trust a new CA yet, so the old certificate is served until they do, if it is still valid.
     const keepOld = !known && current !== undefined && current.notAfter > now

@@ -16,13 +16,6 @@ export interface OpenCertificatesInput {
   /** The wall clock, in ms since the epoch. */
   now: () => number
   observer?: CertificateObserver
-  /** Interval of checks in ms; default a minute. */
-  checkIntervalMs?: number
-  /**
-   * How long callers may need to trust a new CA, in ms; default a minute. One check interval is added, because the replica that writes the
-   * registration must first read the new CA.
-   */
-  overlapMs?: number
   /**
    * Whether the registration has this bundle; undefined when this is unknown. While the result is false, a new CA does not sign, for any
    * time: the old CA is valid for months.
@@ -47,7 +40,6 @@ export async function openCertificates(input: OpenCertificatesInput): Promise<Ce
 class Rotation {
   readonly #input: OpenCertificatesInput
   readonly #hosts: readonly string[]
-  readonly #checkIntervalMs: number
   readonly #observer: CertificateObserver
   readonly #holder: CertificateHolder
   #isRenewalRequested: boolean
@@ -58,7 +50,6 @@ class Rotation {
   constructor(input: OpenCertificatesInput) {
     this.#input = input
     this.#hosts = normalizeHosts(input.hosts)
-    this.#checkIntervalMs = input.checkIntervalMs ?? CHECK_INTERVAL_MS
     this.#observer = input.observer ?? {}
     this.#holder = new CertificateHolder(this.#observer)
     this.#isRenewalRequested = input.renewAuthority ?? false
@@ -72,7 +63,7 @@ class Rotation {
       if (this.#holder.get() === undefined) throw error
       this.#holder.fail(error)
     }
-    return this.#holder.source(startTicker(() => this.#look(), this.#checkIntervalMs))
+    return this.#holder.source(startTicker(() => this.#look(), CHECK_INTERVAL_MS))
   }
 
   async #look(): Promise<number> {
@@ -81,7 +72,7 @@ class Rotation {
     } catch (error) {
       // The storage may be unavailable for a while. The current certificate is valid until it expires.
       this.#holder.fail(error)
-      return this.#checkIntervalMs
+      return CHECK_INTERVAL_MS
     }
   }
 
@@ -121,8 +112,9 @@ class Rotation {
     return planCertificates({
       observed: stored && gatherCertificates({ stored, hosts: this.#hosts, nextKnownSince }),
       now,
-      checkIntervalMs: this.#checkIntervalMs,
-      waitMs: this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS),
+      checkIntervalMs: CHECK_INTERVAL_MS,
+      // The replica that writes the registration must first read the new CA.
+      waitMs: CHECK_INTERVAL_MS + OVERLAP_MS,
       published: stored && this.#input.isPublished?.(joinCaBundle(stored)),
       isRenewalRequested: this.#isRenewalRequested,
     })

@@ -22,7 +22,7 @@ export const transferCostsSection = section({
 
 /** Returns the errors that the schema does not find. */
 export function transferCostErrors({ links }: TransferConfig): FieldError[] {
-  return validateTransferLinks(links, 'transferCosts.links')
+  return validateTransferLinks(links)
 }
 
 /** Compiled once for each configuration, since a matrix remembers the rates that it found. */

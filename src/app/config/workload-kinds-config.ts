@@ -59,7 +59,7 @@ export function workloadKindErrors({ workloadKinds, dependencies }: KindsConfig)
     ...dependencies.relatedKinds.flatMap(
       forbidden('dependencies.relatedKinds', (key) => OWN_USE.has(key) || workloads.has(key)),
     ),
-    ...validateWorkloadKinds(workloadKinds, 'workloadKinds'),
+    ...validateWorkloadKinds(workloadKinds),
     ...validateRelatedKinds(dependencies, 'dependencies'),
     ...validateNeverPropagated(
       dependencies.neverPropagated,

@@ -7,12 +7,12 @@ export interface BackoffOptions {
   initialMs?: number
   /** Upper bound of every delay. Default 30 s, as client-go's reflector. */
   maxMs?: number
-  /** After a connection of this length, the server counts as healthy, and the next failure as the first. Default 10 s. */
-  healthyAfterMs?: number
 }
 
+/** In ms. After a connection of this length, the server counts as healthy, and the next failure as the first. */
+export const HEALTHY_AFTER_MS = 10_000
+
 export class Backoff {
-  readonly healthyAfterMs: number
   readonly #clock: Clock
   readonly #initialMs: number
   readonly #maxMs: number
@@ -22,7 +22,6 @@ export class Backoff {
     this.#clock = clock
     this.#initialMs = options.initialMs ?? 800
     this.#maxMs = options.maxMs ?? 30_000
-    this.healthyAfterMs = options.healthyAfterMs ?? 10_000
   }
 
   /** Returns the delay before the next attempt in milliseconds: random between 0 and a bound that doubles with every call. */
@@ -34,7 +33,7 @@ export class Backoff {
 
   /** Records a connection of `livedMs`. After a long one, the next failure counts as the first. */
   lived(livedMs: number): void {
-    if (livedMs >= this.healthyAfterMs) this.#failures = 0
+    if (livedMs >= HEALTHY_AFTER_MS) this.#failures = 0
   }
 
   reset(): void {

@@ -20,7 +20,7 @@ function series(name: MetricName | `${MetricOf<'histogram'>}_${'bucket' | 'count
 }
 
 /** Every replica has the gauges of the caches. */
-const largest = (by: string, name: MetricOf<'gauge'>, more?: string) => `max by (${by}) (${series(name, more)})`
+const largest = (by: string, name: MetricOf<'gauge'>) => `max by (${by}) (${series(name)})`
 const rate = (by: string, name: Parameters<typeof series>[0], more?: string) =>
   `sum by (${by}) (rate(${series(name, more)}[${WINDOW}]))`
 const quantile = (q: number, by: string, name: MetricOf<'histogram'>, more?: string) =>

@@ -46,16 +46,16 @@ export type ParsedDependsOn = { objects: NamedObject[] } | { errors: FieldError[
 export function parseDependsOn({ metadata }: K8sObject, { related }: WorkloadKinds): ParsedDependsOn {
   const text = metadata.annotations?.[DEPENDS_ON_ANNOTATION]
   if (text === undefined) return { objects: [] }
-  if (typeof text !== 'string') return { errors: [invalid(AT, `must be a string; e.g. ${EXAMPLE}`)] }
+  if (typeof text !== 'string') return { errors: [invalid(`must be a string; e.g. ${EXAMPLE}`)] }
   if (text.length > MAX_ANNOTATION_LENGTH)
     return { errors: [tooLong(`must have at most ${MAX_ANNOTATION_LENGTH} characters`)] }
   let list: unknown
   try {
     list = JSON.parse(text)
   } catch (error) {
-    return { errors: [invalid(AT, `is not JSON (${(error as Error).message}); e.g. ${EXAMPLE}`)] }
+    return { errors: [invalid(`is not JSON (${(error as Error).message}); e.g. ${EXAMPLE}`)] }
   }
-  if (!Array.isArray(list)) return { errors: [invalid(AT, `must be a list; e.g. ${EXAMPLE}`)] }
+  if (!Array.isArray(list)) return { errors: [invalid(`must be a list; e.g. ${EXAMPLE}`)] }
   if (list.length > MAX_DEPENDENCIES) {
     return { errors: [tooLong(`must have at most ${MAX_DEPENDENCIES} items, has ${list.length}`)] }
   }
@@ -120,6 +120,6 @@ function tooLong(message: string): FieldError {
   return { path: AT, code: 'TooLong', message }
 }
 
-function invalid(path: string, message: string): FieldError {
-  return { path, code: 'Invalid', message }
+function invalid(message: string): FieldError {
+  return { path: AT, code: 'Invalid', message }
 }

@@ -81,12 +81,12 @@ test.each<{ name: string; links: TransferLink[]; want: string[] }>([
   {
     name: 'no figure',
     links: [{ from: {}, to: {} }],
-    want: ['links[0] Required: needs pricePerGiB, bytesPerSecond, or both'],
+    want: ['transferCosts.links[0] Required: needs pricePerGiB, bytesPerSecond, or both'],
   },
   {
     name: 'no bandwidth at all',
     links: [{ from: {}, to: {}, bytesPerSecond: '0' }],
-    want: ['links[0].bytesPerSecond Invalid: must be at least 1 byte, and a safe number'],
+    want: ['transferCosts.links[0].bytesPerSecond Invalid: must be at least 1 byte, and a safe number'],
   },
   {
     name: 'the same ends and figure three times',
@@ -96,8 +96,8 @@ test.each<{ name: string; links: TransferLink[]; want: string[] }>([
       { from: eu, to: us, pricePerGiB: 1 },
     ],
     want: [
-      'links[1].pricePerGiB Duplicate: has no effect: links[0] has the same from and to; leave one of them out',
-      'links[2].pricePerGiB Duplicate: has no effect: links[0] has the same from and to; leave one of them out',
+      'transferCosts.links[1].pricePerGiB Duplicate: has no effect: transferCosts.links[0] has the same from and to; leave one of them out',
+      'transferCosts.links[2].pricePerGiB Duplicate: has no effect: transferCosts.links[0] has the same from and to; leave one of them out',
     ],
   },
   {
@@ -110,7 +110,5 @@ test.each<{ name: string; links: TransferLink[]; want: string[] }>([
     want: [],
   },
 ])('an error says what is wrong: $name', ({ links, want }) => {
-  expect(validateTransferLinks(links, 'links').map(({ path, code, message }) => `${path} ${code}: ${message}`)).toEqual(
-    want,
-  )
+  expect(validateTransferLinks(links).map(({ path, code, message }) => `${path} ${code}: ${message}`)).toEqual(want)
 })

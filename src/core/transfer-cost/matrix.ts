@@ -59,11 +59,11 @@ export const transferLinksSchema = {
   items: { type: 'object', required: ['from', 'to'], properties: linkProperties },
 }
 
-/** Returns the errors that the schema does not find. */
-export function validateTransferLinks(links: readonly TransferLink[], at: string): FieldError[] {
+/** Returns the errors in `transferCosts.links` that the schema does not find. */
+export function validateTransferLinks(links: readonly TransferLink[]): FieldError[] {
   const first = new Map<string, number>()
   return links.flatMap((link, i): FieldError[] => {
-    const path = `${at}[${i}]`
+    const path = `transferCosts.links[${i}]`
     if (link.pricePerGiB === undefined && link.bytesPerSecond === undefined)
       return [{ path, code: 'Required', message: 'needs pricePerGiB, bytesPerSecond, or both' }]
     if (link.bytesPerSecond !== undefined && !parseBytes(link.bytesPerSecond))
@@ -79,7 +79,7 @@ export function validateTransferLinks(links: readonly TransferLink[], at: string
     return repeated.map(({ figure, earlier }) => ({
       path: `${path}.${figure}`,
       code: 'Duplicate',
-      message: `has no effect: ${at}[${earlier}] has the same from and to; leave one of them out`,
+      message: `has no effect: transferCosts.links[${earlier}] has the same from and to; leave one of them out`,
     }))
   })
 }

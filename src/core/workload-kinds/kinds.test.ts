@@ -723,7 +723,7 @@ describe('the table', () => {
 
   test('is valid as configuration is', () => {
     expect(compileSchema(workloadKindsSchema, 'forbidden')(SHIPPED_ENTRIES)).toEqual([])
-    expect(validateWorkloadKinds(SHIPPED_ENTRIES, 'workloadKinds')).toEqual([])
+    expect(validateWorkloadKinds(SHIPPED_ENTRIES)).toEqual([])
   })
 })
 

@@ -53,15 +53,15 @@ test.each<[string, Partial<WorkloadKindEntry>, string, string]>([
     'must not be set with inherits; choose one',
   ],
 ])('%s is invalid', (_name, wrong, at, message) => {
-  expect(validateWorkloadKinds([{ ...gadget, ...wrong }], 'workloadKinds')).toEqual([
+  expect(validateWorkloadKinds([{ ...gadget, ...wrong }])).toEqual([
     { path: `workloadKinds[0].${at}`, code: 'Invalid', message: expect.stringMatching(/^Invalid value: ".*": /s) },
   ])
-  expect(validateWorkloadKinds([{ ...gadget, ...wrong }], 'workloadKinds')[0]?.message).toContain(message)
+  expect(validateWorkloadKinds([{ ...gadget, ...wrong }])[0]?.message).toContain(message)
 })
 
 test('a kind has one entry', () => {
   const older = { ...gadget, versions: ['v1beta1'] }
-  expect(validateWorkloadKinds([gadget, older], 'workloadKinds')).toEqual([
+  expect(validateWorkloadKinds([gadget, older])).toEqual([
     {
       path: 'workloadKinds[1].kind',
       code: 'Invalid',
@@ -76,5 +76,5 @@ test('recursive paths are valid where values are only read', () => {
     podSpecs: ['spec..*'],
     references: [{ kind: 'Secret' as const, path: 'spec..*Secret.name' }],
   }
-  expect(validateWorkloadKinds([entry], 'workloadKinds')).toEqual([])
+  expect(validateWorkloadKinds([entry])).toEqual([])
 })

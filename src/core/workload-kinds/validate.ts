@@ -13,18 +13,15 @@ const PLURAL = /^[a-z][a-z0-9]*$/
 const WRITTEN = ['templates', 'podMetadata'] as const
 const READ = ['podSpecs', 'containers', 'claimTemplates', 'backends'] as const
 
-/**
- * Returns the errors that the schema does not find.
- *
- * @param at the path of the list, for messages
- */
-export function validateWorkloadKinds(entries: readonly WorkloadKindEntry[], at: string): FieldError[] {
+/** Returns the errors in the list `workloadKinds` that the schema does not find. */
+export function validateWorkloadKinds(entries: readonly WorkloadKindEntry[]): FieldError[] {
   const seen = new Set<string>()
   return entries.flatMap((entry, i) => {
     const key = keyOfKind(entry)
-    const twice = seen.has(key) ? [invalid(`${at}[${i}].kind`, entry.kind, 'must have one entry; join both')] : []
+    const at = `workloadKinds[${i}]`
+    const twice = seen.has(key) ? [invalid(`${at}.kind`, entry.kind, 'must have one entry; join both')] : []
     seen.add(key)
-    return [...twice, ...entryErrors(entry, `${at}[${i}]`)]
+    return [...twice, ...entryErrors(entry, at)]
   })
 }
 

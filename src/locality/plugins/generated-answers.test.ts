@@ -108,7 +108,6 @@ async function open(
     clusters: () => [],
     observer: completeObserver({ health: () => checked.resolve() }),
     clock: new TestClock(),
-    healthIntervalMs: 1e9,
     healthChanged: () => undefined,
   })
   await checked.promise

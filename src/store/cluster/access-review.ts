@@ -1,5 +1,4 @@
 /** Asks an API server who a token belongs to, and what a user may do (authentication.k8s.io/v1, authorization.k8s.io/v1). */
-import { defined } from '../../base/json.ts'
 import type { ApiConnection } from './api-connection.ts'
 
 /** A user as the API server authenticated it. `extra` has further keys of the authenticator. */
@@ -28,7 +27,7 @@ const AUTHORIZATION = 'authorization.k8s.io/v1'
 export async function reviewToken(
   connection: ApiConnection,
   token: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<ReviewedUser | undefined> {
   const { authenticated, user } = await review<{ authenticated?: boolean; user?: Partial<ReviewedUser> }>(
     connection,
@@ -46,17 +45,17 @@ export function mayUser(
   connection: ApiConnection,
   { username, ...user }: ReviewedUser,
   access: ResourceAccess,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<boolean> {
   return isAllowed(connection, 'SubjectAccessReview', { user: username, ...user, resourceAttributes: access }, signal)
 }
 
 /** Returns whether the user of the connection may do this. Throws as `request` does. */
-export function maySelf(connection: ApiConnection, access: ResourceAccess, signal?: AbortSignal): Promise<boolean> {
+export function maySelf(connection: ApiConnection, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
   return isAllowed(connection, 'SelfSubjectAccessReview', { resourceAttributes: access }, signal)
 }
 
-async function isAllowed(connection: ApiConnection, kind: string, spec: object, signal?: AbortSignal) {
+async function isAllowed(connection: ApiConnection, kind: string, spec: object, signal: AbortSignal) {
   const { allowed } = await review<{ allowed?: boolean }>(connection, AUTHORIZATION, kind, spec, signal)
   return allowed === true
 }
@@ -66,9 +65,9 @@ async function review<Status extends object>(
   apiVersion: string,
   kind: string,
   spec: object,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<Partial<Status>> {
-  const input = defined({ body: { apiVersion, kind, spec }, signal })
+  const input = { body: { apiVersion, kind, spec }, signal }
   const answer = await connection.request('POST', `/apis/${apiVersion}/${kind.toLowerCase()}s`, input)
   return (answer as { status?: Status }).status ?? {}
 }

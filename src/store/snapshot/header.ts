@@ -140,8 +140,8 @@ function headerErrors(value: Record<string, unknown>): FieldError[] {
   const message = 'must be a time in RFC 3339'
   return [
     ...(Number.isNaN(Date.parse(takenAt)) ? [{ path: 'takenAt', code: 'Invalid' as const, message }] : []),
-    ...validateWorkloadKinds(workloadKinds, 'workloadKinds'),
-    ...validateTransferLinks(transferCosts?.links ?? [], 'transferCosts.links'),
+    ...validateWorkloadKinds(workloadKinds),
+    ...validateTransferLinks(transferCosts?.links ?? []),
   ]
 }
 

@@ -6,7 +6,6 @@ import { namespaces } from '../../api/namespace.ts'
 import { describeFileError } from '../../base/file-error.ts'
 import { readClaimGrant } from '../../core/data-source-claim/grant.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
-import { completeObserver, type StoreObserver } from '../observer.ts'
 import type { ObjectStore } from '../store.ts'
 import type { ObjectList } from './compact-table.ts'
 import { InvalidLineError, ObjectDecoder } from './decoder.ts'
@@ -23,7 +22,6 @@ const PART = 64 * 1024
 
 export interface SnapshotInput {
   file: string
-  observer?: Partial<StoreObserver>
   signal: AbortSignal
 }
 
@@ -37,15 +35,11 @@ export interface OpenSnapshot {
  * Reads a snapshot and returns its store, ready to be read. Throws `SnapshotError` with the name of the file if it cannot be read, is no
  * snapshot, has another version, or is truncated or damaged. Throws the reason of `signal` if it aborts.
  */
-export async function openSnapshotStore({ file, observer, signal }: SnapshotInput): Promise<OpenSnapshot> {
-  const startMs = performance.now()
+export async function openSnapshotStore({ file, signal }: SnapshotInput): Promise<OpenSnapshot> {
   const { header, kinds, decoder } = await readLines(file, signal)
   const build = (row: string) => withGrant(decoder.build(row))
   const rows = [...decoder.rows].map(([kind, texts]) => [kind, new ObjectRows(texts, build)] as const)
   const store = new SnapshotStore(kinds, new Map(rows), header)
-  const { listed } = completeObserver(observer)
-  const durationMs = performance.now() - startMs
-  for (const type of store.kinds()) listed({ kind: type.kind, items: store.size(type), changes: 0, durationMs })
   return { store, header }
 }
 

@@ -1,6 +1,6 @@
 /** Keeps the cache of one kind equal to the API server with LIST and WATCH requests, until it is stopped. */
 import type { K8sObject } from '../../../api/meta.ts'
-import { Backoff, type BackoffOptions } from '../../../base/time/backoff-timer.ts'
+import { Backoff, type BackoffOptions, HEALTHY_AFTER_MS } from '../../../base/time/backoff-timer.ts'
 import { type Clock, sleep } from '../../../base/time/clock.ts'
 import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
@@ -275,7 +275,7 @@ export class Reflector {
       case 'expired':
         this.#relist('expired')
         // Without a delay, a list that expires immediately would be repeated without end.
-        return this.#input.clock.now() - this.#listedAt < this.#backoff.healthyAfterMs ? this.#backoff.nextDelayMs() : 0
+        return this.#input.clock.now() - this.#listedAt < HEALTHY_AFTER_MS ? this.#backoff.nextDelayMs() : 0
       case 'failed':
         if (end.error instanceof KindUnavailableError) return this.#unavailable(end.error)
         // The same watch would fail again, so a list gets a new resource version, or shows that a right was taken away.
