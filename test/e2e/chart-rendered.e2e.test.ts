@@ -104,13 +104,16 @@ const hub = {
   page: { enabled: true, kubeconfigSecret: { name: 'readers', key: 'page' } },
 }
 
+/** As helm and Argo CD give them to the chart. */
+const kindsOfCluster = ['--api-versions', 'batch/v1/Job']
+
 let helm: Helm
 const rendered: Record<string, K8sObject[]> = {}
 
 beforeAll(async () => {
   helm = await openHelm()
   for (const [name, values] of Object.entries({ none: {}, member, hub, objects })) {
-    const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', '--include-crds']
+    const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', '--include-crds', ...kindsOfCluster]
     const { code, stdout, stderr } = await helm.run(words, values)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     rendered[name] = parseAllDocuments(stdout)
@@ -532,6 +535,17 @@ test('both Jobs of the uninstallation end, and have what they need', () => {
     const hook = fieldOf('none', `${kind}/lodestone-uninstall`, 'metadata.annotations.helm\\.sh/hook')
     expect(hook).toBe('pre-delete,post-delete')
   }
+})
+
+test.each([
+  { name: 'member', values: {} },
+  { name: 'hub', values: hub },
+])('the output of helm template uninstalls nothing when it is applied: $name', async ({ values }) => {
+  const { code, stdout } = await helm.run(['template', 'lodestone', chart, '--kube-version', '1.35.0'], values)
+
+  expect(code).toBe(0)
+  expect(stdout).toContain('kind: Deployment')
+  expect(stdout).not.toContain('lodestone-uninstall')
 })
 
 test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks', () => {
