@@ -19,6 +19,8 @@ export interface Replica {
   version: string
   /** A digest of the registration that it would write, which depends on its version and its configuration. */
   registration: string
+  /** A digest of the CAs that should sign for it; undefined if another tool registers them. */
+  ca?: string
 }
 
 /** The address of a webhook: a URL or a Service. */

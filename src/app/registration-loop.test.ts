@@ -138,6 +138,15 @@ const timeouts = (registration: WebhookConfiguration | undefined) => [
   ...new Set(registration?.webhooks?.map(({ timeoutSeconds }) => timeoutSeconds)),
 ]
 
+const certificate = (name: string) => `-----BEGIN CERTIFICATE-----\n${name}\n-----END CERTIFICATE-----\n`
+
+/** The names of the CAs in each bundle that a webhook has. */
+async function cas({ registration }: Awaited<ReturnType<typeof openCluster>>): Promise<string[]> {
+  const { webhooks = [] } = (await registration()) ?? {}
+  const bundles = webhooks.map(({ clientConfig }) => atob(clientConfig.caBundle ?? '').match(/^\w+$/gm) ?? [])
+  return [...new Set(bundles.map((names) => names.join()))]
+}
+
 describe('of two replicas', () => {
   test('only the leader writes the registration, and both are registered', async () => {
     const cluster = await openCluster()
@@ -155,14 +164,42 @@ describe('of two replicas', () => {
     expect(await other.results()).not.toHaveProperty('written')
   })
 
-  test('one with another CA is not registered: the API server would reject its certificate', async () => {
+  test('one with another CA adds it, and the last one with the former CA takes that away', async () => {
     const cluster = await openCluster()
-    const [leader, other] = [startReplica(cluster), startReplica(cluster, { ca: 'OTHER' })]
+    const [former, own] = [certificate('former'), certificate('own')]
+    const [leader, other] = [startReplica(cluster, { ca: former }), startReplica(cluster, { ca: own })]
     leader.lead()
     await leader.run()
     await other.run()
-    expect(other.state.isRegistered()).toBe(false)
-    expect(other.state.isPublished('OTHER')).toBe(false)
+    await leader.run()
+    await other.run()
+    expect(await cas(cluster)).toEqual(['own,former'])
+    expect([leader, other].map(({ state }) => state.isRegistered())).toEqual([true, true])
+    expect([leader.state.isPublished(former), other.state.isPublished(own)]).toEqual([true, true])
+    expect(await leader.results()).toMatchObject({ written: 1 })
+    expect(await other.results()).toMatchObject({ written: 1 })
+
+    leader.follow()
+    await leader.stop()
+    other.lead()
+    await other.run()
+    expect(await cas(cluster)).toEqual(['own'])
+    expect([...leader.events, ...other.events]).toEqual([])
+  })
+
+  test('a leader with another CA keeps that of the other one', async () => {
+    const cluster = await openCluster()
+    const [former, own] = [certificate('former'), certificate('own')]
+    const old = startReplica(cluster, { ca: former })
+    old.lead()
+    await old.run()
+    const next = startReplica(cluster, { ca: own })
+    old.follow()
+    next.lead()
+    await next.run()
+    await old.run()
+    expect(await cas(cluster)).toEqual(['own,former'])
+    expect(old.state.isPublished(former)).toBe(true)
   })
 })
 
@@ -198,18 +235,23 @@ describe('of two configurations', () => {
 
   test('the leader gives both a new CA', async () => {
     const cluster = await openCluster()
-    const old = startReplica(cluster, { config: configured(3) })
+    const [before, after] = [certificate('before'), certificate('after')]
+    const old = startReplica(cluster, { config: configured(3), ca: before })
     old.lead()
     await old.run()
-    const next = startReplica(cluster, { config: configured(9) })
+    const next = startReplica(cluster, { config: configured(9), ca: before })
     old.follow()
     next.lead()
-    next.renew('NEW')
+    next.renew(after)
     await next.run()
-    const bundles = (await cluster.registration())?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)
-    expect(new Set(bundles)).toEqual(new Set([btoa('NEW')]))
+    expect(await cas(cluster)).toEqual(['after,before'])
+
+    old.renew(after)
+    await old.run()
+    await next.run()
+    expect(await cas(cluster)).toEqual(['after'])
     expect(timeouts(await cluster.registration())).toEqual([3])
-    expect(next.state.isPublished('NEW')).toBe(true)
+    expect(next.state.isPublished(after)).toBe(true)
   })
 })
 

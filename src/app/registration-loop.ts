@@ -1,4 +1,7 @@
-/** Keeps the registrations current. Only the leader writes, and only if all live replicas want the same registration. */
+/**
+ * Keeps the registrations current. Only the leader replaces them, and only if all live replicas want the same registration. The other replicas add
+ * their CA.
+ */
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -94,20 +97,26 @@ export function startRegistration(input: RegistrationInput): Loop {
           registeredDigest,
         ),
       ),
+      ...(served.caBundlePem !== undefined && { ca: listDigest([served.caBundlePem]) }),
     }
-    const context: RegistrarInput = { own, others: await replicas.announce(own), term: leaderTerm(leadership, store) }
-    const results = [await registrars.admission.run(await readAdmissionRegistration(store, wanted), context)]
+    const others = await replicas.announce(own)
+    const term = leaderTerm(leadership, store)
+    const context: RegistrarInput = { own, others, term, store }
+    const keepsOtherCas = term === undefined || others.some(({ ca }) => ca !== own.ca)
+    const read = await readAdmissionRegistration(store, wanted, keepsOtherCas)
+    const results = [await registrars.admission.run(read, context)]
     // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
     // starts.
     if (results[0]?.isServed) state.registered()
     // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
     if (store.synced() && store.serves(resourceBindings)) {
-      results.push(await registrars.interpreter.run(await readInterpreterRegistration(store, wantedOfKarmada), context))
+      const readOfKarmada = await readInterpreterRegistration(store, wantedOfKarmada, keepsOtherCas)
+      results.push(await registrars.interpreter.run(readOfKarmada, context))
       const policies = await readAbsencePolicies(store)
       if (policies.length > 0) {
-        const exempt = exemption.names(storedExemptNamespaces(policies, config), context.term !== undefined)
-        const read = compareAbsencePolicies(policies, wantedAbsencePolicies(config, exempt), exempt)
-        results.push(await registrars.absence.run(read, context))
+        const exempt = exemption.names(storedExemptNamespaces(policies, config), term !== undefined)
+        const readPolicies = compareAbsencePolicies(policies, wantedAbsencePolicies(config, exempt), exempt)
+        results.push(await registrars.absence.run(readPolicies, context))
       }
     }
     // A new CA must not sign before all registrations have it.
@@ -175,7 +184,8 @@ function openReport({ leadership, state, log, metrics }: RegistrationInput, even
     metrics.registrations.labels(kept ? 'kept' : written > 0 ? 'written' : 'current').inc()
     for (const cause of Object.keys(EVENTS)) metrics.registrationKept.labels(cause).set(cause === kept?.cause ? 1 : 0)
     state.keep(kept?.message)
-    if (written > 0) log.info({ written }, kept ? 'CA of the webhooks renewed' : 'webhooks registered')
+    const isWhole = !kept && leadership.current() !== undefined
+    if (written > 0) log.info({ written }, isWhole ? 'webhooks registered' : 'CA of the webhooks renewed')
     if (kept?.message !== logged) {
       if (kept) log.warn({ cause: kept.cause, reason: kept.message }, 'registration kept')
       else log.info('registration is as wanted again')

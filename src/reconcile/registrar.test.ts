@@ -42,7 +42,12 @@ class Installation {
 
   async look(others: readonly Replica[] = []): Promise<RegistrarResult> {
     const read = await readAdmissionRegistration(this.#store, [this.#wanted()])
-    return this.#registrar.run(read, { own: this.own, others, term: { store: this.#store, sinceMs: 0 } })
+    return this.#registrar.run(read, {
+      own: this.own,
+      others,
+      term: { store: this.#store, sinceMs: 0 },
+      store: this.#store,
+    })
   }
 
   #wanted(): WebhookConfiguration {

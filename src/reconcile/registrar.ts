@@ -27,6 +27,8 @@ export interface RegistrarInput {
   others: readonly Replica[]
   /** Absent while another replica is the leader. */
   term: LeaderTerm | undefined
+  /** For a replica that is not the leader: it adds its CA, if the registration lacks it. */
+  store: ObjectStore
 }
 
 export interface RegistrarResult {
@@ -53,11 +55,12 @@ export class Registrar {
   }
 
   /**
-   * Writes what is necessary. A replica that is not the leader writes nothing.
+   * Writes what is necessary. A replica that is not the leader only adds its CA. It would not be ready otherwise, and a rolling update that changes
+   * the source of certificates would not end.
    *
    * @throws ConflictError if another client changed the registration since it was read
    */
-  async run(read: ReadRegistration, { own, others, term }: RegistrarInput): Promise<RegistrarResult> {
+  async run(read: ReadRegistration, { own, others, term, store }: RegistrarInput): Promise<RegistrarResult> {
     const nowMs = this.#clock.now()
     // A difference that this leader made by itself is no change of another client.
     if (term?.sinceMs !== this.#termSinceMs || read.revision !== this.#revision) {
@@ -78,20 +81,24 @@ export class Registrar {
       history: this.#history,
       nowMs,
     })
-    if (!term) return { written: 0, isServed: read.isServed, ...(turn.kind === 'keep' && { kept: turn }) }
-    if (turn.kind === 'keep') return this.#renewCa(read, turn, term)
+    const keep = turn.kind === 'keep' ? turn : undefined
+    if (!term || keep) return this.#renewCa(read, keep, term?.store ?? store)
     const written = await writeRegistration(term.store, read.replace)
     this.#history = recordWrite(this.#history, nowMs)
     return { written, isServed: true }
   }
 
   /** Gives a registration that is kept the present CA, unless another client changes that after each write. */
-  async #renewCa(read: ReadRegistration, turn: KeptRegistration, term: LeaderTerm): Promise<RegistrarResult> {
+  async #renewCa(
+    { renewCa, isServed }: ReadRegistration,
+    turn: KeptRegistration | undefined,
+    store: ObjectStore,
+  ): Promise<RegistrarResult> {
     const nowMs = this.#clock.now()
-    const kept = read.renewCa.length > 0 ? keptCa(this.#caHistory, nowMs) : undefined
-    if (kept) return { written: 0, isServed: read.isServed, kept }
-    const written = await writeRegistration(term.store, read.renewCa)
+    const keptFor = renewCa.length > 0 ? keptCa(this.#caHistory, nowMs) : undefined
+    if (keptFor) return { written: 0, isServed, kept: keptFor }
+    const written = await writeRegistration(store, renewCa)
     if (written > 0) this.#caHistory = recordWrite(this.#caHistory, nowMs)
-    return { written, isServed: true, kept: turn }
+    return { written, isServed: isServed || written > 0, ...(turn && { kept: turn }) }
   }
 }

@@ -18,6 +18,7 @@ import { defined } from '../base/json.ts'
 import type { WriteAction } from '../core/plan.ts'
 import { MissingPrerequisiteError, type ObjectStore, rejectionMessage } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
+import { caBundleToRegister } from './ca-bundle.ts'
 import {
   isCurrent,
   isServed,
@@ -45,10 +46,15 @@ export interface ReadRegistration {
   revision?: string
 }
 
-/** Reads the registration for admission from the API server: a few reads per minute need no watch. */
+/**
+ * Reads the registration for admission from the API server: a few reads per minute need no watch.
+ *
+ * @param keepsOtherCas whether registered CAs of other replicas stay
+ */
 export async function readAdmissionRegistration(
   store: Pick<ObjectStore, 'read'>,
   wanted: readonly WebhookConfiguration[],
+  keepsOtherCas = false,
 ): Promise<ReadRegistration> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
@@ -57,17 +63,18 @@ export async function readAdmissionRegistration(
       return { type, wanted: configuration, current }
     }),
   )
-  return compare(configurations)
+  return compare(configurations, keepsOtherCas)
 }
 
 /** Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, one of Lodestone is to be emptied. */
 export async function readInterpreterRegistration(
   store: Pick<ObjectStore, 'read'>,
   wanted: InterpreterWebhookConfiguration | undefined,
+  keepsOtherCas = false,
 ): Promise<ReadRegistration> {
   const type = interpreterWebhookConfigurations
   const current = await store.read(type, undefined, REGISTRATION_NAME)
-  if (wanted) return compare([{ type, wanted, current }])
+  if (wanted) return compare([{ type, wanted, current }], keepsOtherCas)
   const replace = planWithdrawal(type, current)
   return {
     registered: registeredAs([current]),
@@ -109,16 +116,34 @@ function absentIfRejected(error: unknown): undefined {
   return undefined
 }
 
-function compare<T extends Registrable>(configurations: readonly RegisteredConfiguration<T>[]): ReadRegistration {
-  const [first] = configurations
+function compare<T extends Registrable>(
+  wantedAlone: readonly RegisteredConfiguration<T>[],
+  keepsOthers: boolean,
+): ReadRegistration {
+  const [own] = wantedAlone.map(({ wanted }) => registeredCaBundle(wanted))
+  const configurations = wantedAlone.map((one) => withCasOf(one, keepsOthers))
   return {
-    ...defined({ revision: first && registeredCaBundle(first.wanted) }),
+    revision: `${own} ${keepsOthers}`,
     registered: registeredAs(configurations.map(({ current }) => current)),
     isCurrent: configurations.every(({ current, wanted }) => isCurrent(current, wanted)),
     isServed: configurations.every(({ current, wanted }) => isServed(current, wanted)),
     replace: planRegistration(configurations).actions,
     renewCa: planCa(configurations).actions,
   }
+}
+
+/** Returns a configuration that is wanted with the CAs to register. */
+function withCasOf<T extends Registrable>(
+  { type, wanted, current }: RegisteredConfiguration<T>,
+  keepsOthers: boolean,
+): RegisteredConfiguration<T> {
+  const own = registeredCaBundle(wanted)
+  const caBundle = caBundleToRegister({ own, registered: current && registeredCaBundle(current), keepsOthers })
+  const webhooks = wanted.webhooks?.map((entry) => ({
+    ...entry,
+    clientConfig: defined({ ...entry.clientConfig, caBundle }),
+  }))
+  return { type, wanted: { ...wanted, ...defined({ webhooks }) }, current }
 }
 
 function registeredAs(current: readonly (Registrable | undefined)[]): ReadRegistration['registered'] {

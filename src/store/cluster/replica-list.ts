@@ -121,8 +121,9 @@ function parseReplica(text: string): Replica | undefined {
 function parseAnnouncement(text: string): AnnouncedReplica | undefined {
   const value = text.length > MAX_LENGTH ? undefined : parseJson(text)
   if (!isObject(value)) return undefined
-  const { host, version, registration, time } = value
+  const { host, version, registration, ca, time } = value
   const isReplica = [host, version, registration].every((each) => typeof each === 'string')
   if (!isReplica) return undefined
-  return { host, version, registration, ...(typeof time === 'string' && { time }) } as AnnouncedReplica
+  const isText = (each: unknown) => typeof each === 'string'
+  return { host, version, registration, ...(isText(ca) && { ca }), ...(isText(time) && { time }) } as AnnouncedReplica
 }
