@@ -21,6 +21,8 @@ export interface Replica {
   registration: string
   /** A digest of the CAs that should sign for it; undefined if another tool registers them. */
   ca?: string
+  /** Set if it serves another API server than the one with its Lease, as the pods of a hub do. */
+  elsewhere?: true
 }
 
 /** The address of a webhook: a URL or a Service. */

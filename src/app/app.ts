@@ -39,6 +39,8 @@ export interface AppInput {
   store: ObjectStore
   /** The store of the Lease of the loops. Default: `store`. */
   leaseStore?: ObjectStore
+  /** Whether the Lease is in another API server than the one that is served. */
+  hasLeaseElsewhere?: boolean
   /** The store of Events. Default: `store`. */
   eventStore?: ObjectStore
   /** Reads logs of pods; absent if pods have no logs, as in a folder. */

@@ -58,6 +58,8 @@ export interface RegistrationInput {
   store: ObjectStore
   /** The store of the Lease, which has the list of replicas. */
   leaseStore: ObjectStore
+  /** Whether the Lease is in another API server than the one that is served. */
+  hasLeaseElsewhere?: boolean | undefined
   eventStore: ObjectStore
   interpreter: Interpreter | undefined
   certificates: CertificateSource
@@ -98,6 +100,7 @@ export function startRegistration(input: RegistrationInput): Loop {
         ),
       ),
       ...(served.caBundlePem !== undefined && { ca: listDigest([served.caBundlePem]) }),
+      ...(input.hasLeaseElsewhere && { elsewhere: true }),
     }
     const others = await replicas.announce(own)
     const term = leaderTerm(leadership, store)

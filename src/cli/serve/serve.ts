@@ -179,7 +179,14 @@ async function openStores(
 ): Promise<
   Pick<
     AppInput,
-    'store' | 'leaseStore' | 'eventStore' | 'podLogs' | 'probeWebhooks' | 'readServerInfo' | 'readCredentials'
+    | 'store'
+    | 'leaseStore'
+    | 'hasLeaseElsewhere'
+    | 'eventStore'
+    | 'podLogs'
+    | 'probeWebhooks'
+    | 'readServerInfo'
+    | 'readCredentials'
   >
 > {
   const observer = observeStore(log, metrics)
@@ -215,6 +222,7 @@ async function openStores(
       burst: 2 * writesPerSecond,
     }),
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
+    hasLeaseElsewhere: host !== connection,
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
     podLogs: openPodLogs(connection),
     probeWebhooks: openWebhookProbe(connection),

@@ -310,6 +310,16 @@ describe('a replica of Lodestone', () => {
     expect(lease()).toBeUndefined()
   })
 
+  test('of a hub, whose pods and Lease are in this cluster, leads on', async () => {
+    putAll()
+    const announcement = { host: 'hub-1', version: '1.0.0', registration: 'x', elsewhere: true }
+    const annotations = { [`${REPLICA_ANNOTATION_PREFIX}1`]: JSON.stringify(announcement) }
+    putLease('hub_1', annotations, 60)
+    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+    expect(lease()?.metadata.annotations).toEqual(annotations)
+    expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
+  })
+
   test('that was killed does not renew the Lease, and is not waited for any longer', async () => {
     putAll()
     putLease('host_1')

@@ -27,7 +27,7 @@ import {
   isForbidden,
   type UninstallContext,
 } from './gather.ts'
-import { deleteLease, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
+import { deleteLease, findAllLeases, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
 import { limited, type Removed, type Report, renderReport } from './report.ts'
 
 export const uninstall: Command = {
@@ -171,7 +171,7 @@ async function findElection(
   if (leases.length > 0 || !hostContext) return { leases, context }
   try {
     // Another Lodestone may serve that cluster.
-    const found = (await findLeases(hostContext)).filter((lease) => isConfigured(lease, hostContext))
+    const found = (await findAllLeases(hostContext)).filter((lease) => isConfigured(lease, hostContext))
     return { leases: found, context: hostContext }
   } catch (error) {
     // The pod of the command may be in any cluster.

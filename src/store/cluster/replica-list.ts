@@ -121,9 +121,10 @@ function parseReplica(text: string): Replica | undefined {
 function parseAnnouncement(text: string): AnnouncedReplica | undefined {
   const value = text.length > MAX_LENGTH ? undefined : parseJson(text)
   if (!isObject(value)) return undefined
-  const { host, version, registration, ca, time } = value
+  const { host, version, registration, ca, elsewhere, time } = value
   const isReplica = [host, version, registration].every((each) => typeof each === 'string')
   if (!isReplica) return undefined
   const isText = (each: unknown) => typeof each === 'string'
-  return { host, version, registration, ...(isText(ca) && { ca }), ...(isText(time) && { time }) } as AnnouncedReplica
+  const more = { ...(isText(ca) && { ca }), ...(elsewhere === true && { elsewhere }), ...(isText(time) && { time }) }
+  return { host, version, registration, ...more } as AnnouncedReplica
 }
