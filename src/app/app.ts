@@ -28,7 +28,7 @@ import { openLeadershipState } from './election.ts'
 import { openKarmadaVersion } from './karmada.ts'
 import { openCredentialsReport } from './monitoring/credentials.ts'
 import { observeCertificates, observeObjects } from './monitoring/observe.ts'
-import { electionWarning, openReadiness } from './monitoring/readiness.ts'
+import { electionWarning, openReadiness, volumesWarning } from './monitoring/readiness.ts'
 import { openRegistrationState } from './registration-state.ts'
 import { CLOSE_SERVER_MS, openShutdown, type Shutdown } from './shutdown.ts'
 
@@ -113,7 +113,9 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   if (credentials) shutdown.add('last', 'credentials', startCredentialChecks(credentials))
   const leadership = openLeadershipState(systemClock)
   const warnings = () =>
-    [registration.kept(), credentials?.warning(), electionWarning(leadership)].flatMap((warning) => warning ?? [])
+    [registration.kept(), credentials?.warning(), electionWarning(leadership), volumesWarning(config, store)].flatMap(
+      (warning) => warning ?? [],
+    )
   const readiness = openReadiness({ store, registration, leadership, stopping: shutdown.begun, now: wallClock.now })
   const health = await openHealth({ config, notReady: readiness.reasons, warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)

@@ -30,6 +30,7 @@ import { openDomainMetrics } from './monitoring/domain-metrics.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { startNarrowingClock } from './monitoring/narrowing-clock.ts'
 import { observeEvents, observeLoops, observeMoverLogs, observeSystems } from './monitoring/observe.ts'
+import { volumesWarning } from './monitoring/readiness.ts'
 
 export interface LoopsInput {
   config: Config
@@ -132,6 +133,8 @@ export async function startLoops({
       observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
     })
     if (config.kueue.enabled && !store.serves(kueueWorkloads)) log.warn({ kind: kueueWorkloads.kind }, KUEUE_ABSENT)
+    const withoutController = volumesWarning(config, store)
+    if (withoutController) log.warn(withoutController)
     metrics.observeQueues(() => controller.queueStates())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')

@@ -1,7 +1,12 @@
 /** Lists the reasons why the application is not ready. */
+import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
+import { keyOfObject } from '../../api/meta.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { listNames } from '../../base/names.ts'
 import type { NotReady } from '../../server/health-protocol.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { CertificateSource, ServingCertificates } from '../../tls/source.ts'
+import type { Config } from '../config/config.ts'
 import type { LeadershipState } from '../election.ts'
 import type { RegistrationState } from '../registration-state.ts'
 
@@ -73,6 +78,20 @@ function electionReasons({ denied }: ReadinessInput['leadership']): string[] {
 export function electionWarning({ denied }: ReadinessInput['leadership']): string | undefined {
   const denial = denied()
   return denial && !denial.isFirst ? denial.reason : undefined
+}
+
+/** Returns the warning that data was brought to nodes before `volumes.enabled` was set to false; undefined if it was not. */
+export function volumesWarning(
+  { volumes }: { volumes: Pick<Config['volumes'], 'enabled'> },
+  store: Pick<ObjectStore, 'list' | 'synced'>,
+): string | undefined {
+  if (volumes.enabled || !store.synced()) return undefined
+  const managed = [...store.list(volumeManagers)].filter(({ metadata }) =>
+    metadata.finalizers?.includes(VOLUME_FINALIZER),
+  )
+  if (managed.length === 0) return undefined
+  const names = listNames(managed.map(keyOfObject))
+  return `volumes.enabled is false, so these VolumeManagers get no data, and their deletion does not end: ${names}; set it to true, and delete them first`
 }
 
 function certificateReasons(certificate: ServingCertificates | undefined, now: number): string[] {
