@@ -76,6 +76,18 @@ ResourceBinding default/app-deployment: remove annotation ${EXCLUDED}; remove 1 
 ResourceBinding default/waits-deployment: resume scheduling
 `
 
+test.each([{ more: [] }, { more: ['--apply'] }])(
+  'without the right to read policies, the other objects follow: $more',
+  async ({ more }) => {
+    putAll()
+    server.misbehave(({ path }) => path.includes('/propagationpolicies/'), status(403, 'Forbidden'))
+    const answer = await migrate(...more)
+    expect(answer).toMatchObject({ status: 1 })
+    expect(answer.stdout).toContain('ResourceBinding default/waits-deployment: resume scheduling\n')
+    expect(answer.stderr).toContain('ResourceBinding default/app-deployment: ')
+  },
+)
+
 test('by default it prints every change and makes none', async () => {
   putAll()
 

@@ -62,8 +62,8 @@ async function run(context: MigrationContext, applies: boolean, io: CommandIo): 
     for (const type of MIGRATED_TYPES) {
       for (const candidate of await findCandidates(type, context)) {
         context.signal.throwIfAborted()
-        const isDone = applies ? await migrateOne(candidate, context, io) : await printPlan(candidate, context, io)
-        counts[isDone ? 'changed' : 'failed']++
+        const describe = applies ? migrateOne : describePlan
+        counts[(await report(candidate, () => describe(candidate, context), io)) ? 'changed' : 'failed']++
       }
     }
   } catch (error) {
@@ -76,19 +76,21 @@ async function run(context: MigrationContext, applies: boolean, io: CommandIo): 
   return counts.failed > 0 || blockers.length > 0 ? 1 : 0
 }
 
-async function printPlan(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<true> {
-  const changes = await preview(candidate, context)
-  io.stdout.write(`${bindingTitle(candidate)}: ${changes.join('; ') || NOTHING_LEFT}\n`)
-  return true
+async function describePlan(candidate: Candidate, context: MigrationContext): Promise<string> {
+  return (await preview(candidate, context)).join('; ') || NOTHING_LEFT
 }
 
-/** Migrates an object. Returns whether that worked; the next objects are migrated in any case. */
-async function migrateOne(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<boolean> {
+/** Migrates an object, and returns what was done. */
+async function migrateOne(candidate: Candidate, context: MigrationContext): Promise<string> {
+  const migrated = await migrateObject(candidate, context)
+  const hold = migrated?.hold === undefined ? '' : `; now on hold: ${migrated.hold}`
+  return migrated ? `${migrated.changes.join('; ')}${hold}` : NOTHING_LEFT
+}
+
+/** Prints what is to do, or was done, with an object, or why that failed. Returns whether it worked; the next objects follow in any case. */
+async function report(candidate: Candidate, describe: () => Promise<string>, io: CommandIo): Promise<boolean> {
   try {
-    const migrated = await migrateObject(candidate, context)
-    const hold = migrated?.hold === undefined ? '' : `; now on hold: ${migrated.hold}`
-    const what = migrated ? `${migrated.changes.join('; ')}${hold}` : NOTHING_LEFT
-    io.stdout.write(`${bindingTitle(candidate)}: ${what}\n`)
+    io.stdout.write(`${bindingTitle(candidate)}: ${await describe()}\n`)
     return true
   } catch (error) {
     const reason = objectFailure(error)
