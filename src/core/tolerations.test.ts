@@ -23,17 +23,35 @@ test.each<{ name: string; tolerations: Toleration[]; want: EvictingTaint | undef
   },
   { name: 'all are tolerated for ever: never', tolerations: [{ operator: 'Exists' }], want: undefined },
   {
-    name: 'the shortest toleration of each taint counts, and the first eviction',
+    name: 'the first toleration of each taint counts, and the first eviction',
     tolerations: [
-      { operator: 'Exists' },
       { key: 'a', operator: 'Exists', tolerationSeconds: 60 },
       { key: 'b', operator: 'Exists', tolerationSeconds: 30 },
+      { operator: 'Exists' },
     ],
     want: { taint: { key: 'b', effect: 'NoExecute' }, seconds: 30 },
   },
   {
+    name: 'a later toleration of a taint does not count',
+    tolerations: [{ operator: 'Exists' }, { key: 'a', operator: 'Exists', tolerationSeconds: 60 }],
+    want: undefined,
+  },
+  {
+    name: 'each taint has a first toleration of its own',
+    tolerations: [
+      { key: 'a', operator: 'Exists' },
+      { operator: 'Exists', tolerationSeconds: 60 },
+    ],
+    want: { taint: { key: 'b', effect: 'NoExecute' }, seconds: 60 },
+  },
+  {
+    name: 'one of two is not tolerated: at once, whatever the other one is',
+    tolerations: [{ key: 'a', operator: 'Exists', tolerationSeconds: 60 }],
+    want: { taint: { key: 'b', effect: 'NoExecute' }, seconds: 0 },
+  },
+  {
     name: 'a negative number counts as 0',
-    tolerations: [{ operator: 'Exists' }, { key: 'a', operator: 'Exists', tolerationSeconds: -5 }],
+    tolerations: [{ key: 'a', operator: 'Exists', tolerationSeconds: -5 }, { operator: 'Exists' }],
     want: { taint: { key: 'a', effect: 'NoExecute' }, seconds: 0 },
   },
 ])('finds the taint that evicts first; $name', ({ tolerations, want }) => {
@@ -72,17 +90,21 @@ test('tolerations that are prepared match as each of them alone does', () => {
     effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
   })
   fc.assert(
-    fc.property(fc.array(toleration, { maxLength: 5 }), taint, (drawn, tainted) => {
+    fc.property(fc.array(toleration, { maxLength: 5 }), fc.array(taint, { maxLength: 3 }), (drawn, tainted) => {
       const tolerations = drawn.map((one) => defined(one))
-      const one = defined(tainted)
-      const matching = tolerations.filter((each) => toleratesAlone(each, one))
+      const taints = tainted.map((one) => defined(one))
+      const matching = (one: Taint) => tolerations.filter((each) => toleratesAlone(each, one))
       const prepared = new Tolerations(tolerations)
-      const blocks = one.effect !== 'PreferNoSchedule' && matching.length === 0
-      expect(prepared.blocking([one])).toEqual(blocks ? [one] : [])
-      const times = matching.map(({ tolerationSeconds = Number.POSITIVE_INFINITY }) => Math.max(0, tolerationSeconds))
-      const seconds = matching.length === 0 ? 0 : Math.min(...times)
-      const evicts = one.effect === 'NoExecute' && Number.isFinite(seconds)
-      expect(prepared.evicting([one])).toEqual(evicts ? { taint: one, seconds } : undefined)
+      const blocking = taints.filter((one) => one.effect !== 'PreferNoSchedule' && matching(one).length === 0)
+      expect(prepared.blocking(taints)).toEqual(blocking)
+      // Karmada's GetMatchingTolerations and GetMinTolerationTime, in their own words.
+      const executing = taints.filter(({ effect }) => effect === 'NoExecute')
+      const used = executing.flatMap((one) => matching(one).slice(0, 1))
+      const times = used.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? [])
+      const isTolerated = used.length === executing.length
+      const seconds = isTolerated ? Math.max(0, Math.min(...times)) : 0
+      const evicts = executing.length > 0 && Number.isFinite(seconds)
+      expect(prepared.evicting(taints)?.seconds).toEqual(evicts ? seconds : undefined)
     }),
     { numRuns: 2000 },
   )

@@ -21,8 +21,8 @@ const ANY = ''
  */
 export class Tolerations {
   readonly #all: readonly Toleration[]
-  /** The shortest time of equal tolerations, in seconds; built for the first taint, since most clusters have none. */
-  #times: Map<string, number> | undefined
+  /** The first of the tolerations that match the same; built for the first taint, since most clusters have none. */
+  #firsts: Map<string, Ordered> | undefined
 
   constructor(all: readonly Toleration[] = []) {
     this.#all = all
@@ -34,8 +34,8 @@ export class Tolerations {
   }
 
   /**
-   * Finds the taint that first evicts a workload from its cluster; undefined if none does. The shortest toleration of a taint counts, as in
-   * Karmada's taint manager (v1.18.1, pkg/controllers/cluster/taint_manager.go, needEviction).
+   * Finds the taint that first evicts a workload from its cluster; undefined if none does. The first toleration of a taint counts, as in
+   * Karmada's taint manager (v1.18.1, pkg/util/helper/taint.go, GetMatchingTolerations).
    */
   evicting(taints: readonly Taint[] = []): EvictingTaint | undefined {
     return taints
@@ -47,28 +47,35 @@ export class Tolerations {
 
   /** For how long a taint is tolerated, infinite for good; undefined if it is not tolerated. */
   #secondsFor({ key, value = '', effect }: Taint): number | undefined {
-    this.#times ??= shortestTimes(this.#all)
-    let shortest: number | undefined
+    this.#firsts ??= firstsByMatch(this.#all)
+    let first: Ordered | undefined
     for (const ofKey of [key, ANY]) {
       for (const ofEffect of [effect, ANY]) {
         for (const [operator, ofValue] of [['Exists', ANY] as const, ['Equal', value] as const]) {
-          const seconds = this.#times.get(JSON.stringify([ofKey, ofEffect, operator, ofValue]))
-          if (seconds !== undefined) shortest = Math.min(shortest ?? seconds, seconds)
+          const found = this.#firsts.get(JSON.stringify([ofKey, ofEffect, operator, ofValue]))
+          if (found && (!first || found.index < first.index)) first = found
         }
       }
     }
-    return shortest
+    return first?.seconds
   }
 }
 
-function shortestTimes(tolerations: readonly Toleration[]): Map<string, number> {
-  const times = new Map<string, number>()
-  for (const { key, operator, value, effect, tolerationSeconds = Number.POSITIVE_INFINITY } of tolerations) {
+/** A toleration: its place in the list, and its seconds, infinite for good. */
+interface Ordered {
+  index: number
+  seconds: number
+}
+
+function firstsByMatch(tolerations: readonly Toleration[]): Map<string, Ordered> {
+  const firsts = new Map<string, Ordered>()
+  for (const [index, toleration] of tolerations.entries()) {
+    const { key, operator, value, effect, tolerationSeconds: seconds = Number.POSITIVE_INFINITY } = toleration
     const kind = operator || 'Equal'
     const match = JSON.stringify([key || ANY, effect || ANY, kind, kind === 'Exists' ? ANY : (value ?? '')])
-    times.set(match, Math.min(times.get(match) ?? tolerationSeconds, tolerationSeconds))
+    if (!firsts.has(match)) firsts.set(match, { index, seconds })
   }
-  return times
+  return firsts
 }
 
 /** Returns a taint as kubectl prints it: `key=value:effect`, or `key:effect` without a value. */
