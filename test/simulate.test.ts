@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { accepts, refusalOf } from './simulate/accepts.ts'
+import { accepts, evictionMs, isLedToEviction, refusalOf } from './simulate/accepts.ts'
 import type { Action } from './simulate/actions.ts'
-import type { ApiObject, Binding, Cluster } from './simulate/karmada.ts'
+import type { ApiObject, Binding, Cluster, Taint, Toleration } from './simulate/karmada.ts'
+import type { QueuedWorkload } from './simulate/kueue.ts'
 import { plantedFaults } from './simulate/planted-faults.ts'
 import { configOf, replay, runSeed } from './simulate/run.ts'
 import { schedule } from './simulate/schedule.ts'
@@ -248,6 +249,106 @@ describe('the model of the filter', () => {
     expect(refusalOf(cluster, bindingWith(spec))).toBe(refusal)
     expect(accepts(cluster, bindingWith(spec))).toBe(refusal === undefined)
   })
+})
+
+describe('the model of the taint manager', () => {
+  const timeAdded = '2026-01-01T00:00:00Z'
+  const taint = (key: string): Taint => ({ key, effect: 'NoExecute', timeAdded })
+  const endOf = (seconds: number) => Date.parse(timeAdded) + seconds * 1000
+  const ever: Toleration = { operator: 'Exists' }
+  const briefly: Toleration = { key: 'a', operator: 'Exists', tolerationSeconds: 30 }
+  test.each<[string, Taint[], Toleration[], number | undefined]>([
+    ['evicts at once without a toleration', [taint('a')], [], Number.NEGATIVE_INFINITY],
+    ['evicts at once if one taint is not tolerated', [taint('a'), taint('b')], [briefly], Number.NEGATIVE_INFINITY],
+    ['evicts after the seconds of the first toleration', [taint('a')], [briefly, ever], endOf(30)],
+    ['does not read a later toleration', [taint('a')], [ever, briefly], undefined],
+    ['evicts by the shortest time of the used ones', [taint('b'), taint('a')], [briefly, ever], endOf(30)],
+    ['ignores other effects', [{ key: 'a', effect: 'NoSchedule' }], [], undefined],
+    ['does not evict from a cluster without taints', [], [], undefined],
+  ])('%s', (_name, taints, tolerations, endMs) => {
+    expect(evictionMs(taints, tolerations)).toBe(endMs)
+  })
+
+  test('knows whether a workload would only move to clusters that evict it', () => {
+    const clusters = [clusterNamed('m1', { spec: { taints: [taint('a')] } }), clusterNamed('m2')]
+    const placement = { ...PLACEMENT, clusterTolerations: [briefly] }
+    const isLed = (chosen: string[], present: string) =>
+      isLedToEviction(chosen, bindingWith({ clusters: [{ name: present }] }), placement, clusters)
+    expect([isLed(['m1'], 'm2'), isLed(['m1'], 'm1'), isLed(['m1', 'm2'], 'm3')]).toEqual([true, false, false])
+  })
+})
+
+test('a workload is evicted when its toleration ends, and returns when the taint is gone', async () => {
+  const world = new World({ clusters: 3, failover: 'Directly', maxMovesPerMinute: 2 })
+  const group = 'datadependency.volcano.sh/v1alpha1'
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'w1' }
+  const metadata = { namespace: 'a', name: 'w1' }
+  const clusterTolerations = [{ key: 'maintenance', operator: 'Exists', tolerationSeconds: 30 }]
+  // A copy in each cluster would be scheduled to the tainted one again.
+  const replicaScheduling = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
+  const placement = { clusterAffinity: { clusterNames: ['m1', 'm2'] }, clusterTolerations, replicaScheduling }
+  const source = { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames: ['m1'] } }
+  const objects = [
+    { apiVersion: group, kind: 'DataSource', metadata: { name: 'd1' }, spec: source },
+    {
+      ...{ apiVersion: group, kind: 'DataSourceClaim', metadata },
+      spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
+    },
+    {
+      ...{ apiVersion: 'policy.karmada.io/v1alpha1', kind: 'PropagationPolicy', metadata },
+      spec: { resourceSelectors: [workload], placement },
+    },
+    { ...workload, metadata, spec: { replicas: 1, template: { spec: { containers: [] } } } },
+  ]
+  const clusters = () =>
+    world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.clusters?.map(({ name }) => name)
+  const perform = async (...steps: Action[]) => {
+    for (const step of steps) await world.perform(step)
+    return clusters()
+  }
+  try {
+    const taints: Taint[] = [{ key: 'maintenance', effect: 'NoExecute' }]
+    const tainted: Action = { do: 'cluster', name: 'm1', change: { taints } }
+    const settle: Action = { do: 'settle' }
+    expect(await perform(...objects.map((object) => applied(object as ApiObject)), settle)).toEqual(['m1'])
+    expect(await perform(tainted, { do: 'advance', ms: 29_000 }, settle)).toEqual(['m1'])
+    expect(await perform({ do: 'advance', ms: 2000 }, settle)).toEqual(['m2'])
+    expect(await perform({ do: 'cluster', name: 'm1', change: { taints: [] } }, { do: 'rest' })).toEqual(['m1'])
+  } finally {
+    world.stop()
+  }
+})
+
+test('a simulated Kueue gives a job to the worker with its data', async () => {
+  const world = new World({ clusters: 3, failover: 'Off', maxMovesPerMinute: 2, queues: true })
+  const group = 'datadependency.volcano.sh/v1alpha1'
+  const workload = { apiVersion: 'batch/v1', kind: 'Job', name: 'w1' }
+  const metadata = { namespace: 'a', name: 'w1' }
+  const dataIn = (...clusterNames: string[]) =>
+    applied({
+      ...{ apiVersion: group, kind: 'DataSource', metadata: { name: 'd1' } },
+      spec: { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames } },
+    } as ApiObject)
+  const objects = [
+    {
+      ...{ apiVersion: group, kind: 'DataSourceClaim', metadata },
+      spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
+    },
+    { ...workload, metadata, spec: { parallelism: 1, template: { spec: { containers: [] } } } },
+  ]
+  const worker = async (...steps: Action[]) => {
+    for (const step of steps) await world.perform(step)
+    return world.api.get<QueuedWorkload>('Workload', 'a', 'job-w1')?.status?.clusterName
+  }
+  try {
+    const settle: Action = { do: 'settle' }
+    expect(await worker(...objects.map((object) => applied(object as ApiObject)), settle)).toBeUndefined()
+    expect(await worker(dataIn('m2'), settle)).toBe('m2')
+    expect(await worker(dataIn('m3'), { do: 'preempt', key: 'a/job-w1' }, settle)).toBe('m3')
+    expect(await worker({ do: 'delete', kind: 'Job', ...metadata, via: 0 }, { do: 'rest' })).toBeUndefined()
+  } finally {
+    world.stop()
+  }
 })
 
 describe('the model of the scheduler', () => {

@@ -77,8 +77,41 @@ function isRefusing(taint: Taint, tolerations: readonly Toleration[] = []): bool
   return !tolerations.some((toleration) => tolerates(toleration, taint))
 }
 
+// When the taint manager evicts a workload from a cluster with these taints, in ms; undefined if never. pkg/util/helper/taint.go: the first
+// toleration of each taint is used, and a used one counts for every taint that it tolerates (GetMatchingTolerations, GetMinTolerationTime).
+export function evictionMs(taints: readonly Taint[] = [], tolerations: readonly Toleration[] = []): number | undefined {
+  const executing = taints.filter(({ effect }) => effect === 'NoExecute')
+  const used = executing.map((taint) => tolerations.find((one) => tolerates(one, taint)))
+  if (used.includes(undefined)) return Number.NEGATIVE_INFINITY
+  const ends = used.flatMap((one) => {
+    if (one?.tolerationSeconds === undefined) return []
+    const { tolerationSeconds } = one
+    const tolerated = executing.filter((taint) => tolerates(one, taint))
+    return tolerated.map(({ timeAdded = '' }) => Date.parse(timeAdded) + tolerationSeconds * 1000)
+  })
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
+
+// Whether the scheduler accepts a newcomer in a cluster from which the taint manager evicts it some seconds later, or at once.
+export function isEvictedLater({ spec }: Cluster, placement: Placement | undefined): boolean {
+  const endMs = evictionMs(spec.taints, placement?.clusterTolerations)
+  return endMs !== undefined && Number.isFinite(endMs)
+}
+
+// Whether a workload would leave all of its clusters for clusters from which it is evicted.
+export function isLedToEviction(
+  chosen: readonly string[],
+  { spec }: Binding,
+  placement: Placement | undefined,
+  clusters: readonly Cluster[],
+): boolean {
+  const isEvicting = (name: string) =>
+    clusters.some((one) => one.metadata.name === name && isEvictedLater(one, placement))
+  return chosen.every((name) => !spec.clusters?.some((target) => target.name === name) && isEvicting(name))
+}
+
 // Kubernetes' ToleratesTaint.
-export function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
+function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
   if (effect && effect !== taint.effect) return false
   if (key && key !== taint.key) return false
   if (operator === 'Exists') return true

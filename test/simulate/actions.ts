@@ -1,6 +1,7 @@
 // The steps of a world, by value: a list of them repeats a run without its seed.
 import type { CatalogAnswer } from './catalogs.ts'
 import type { ApiObject, Taint } from './karmada.ts'
+import type { QueueAction } from './kueue.ts'
 import type { PriceLink } from './prices.ts'
 import type { ControllerAction } from './taint-manager.ts'
 
@@ -16,6 +17,7 @@ export type ComponentAction =
   | ({ do: 'detect'; kind: string; namespace: string; name: string } & Reviewed)
   | ({ do: 'schedule'; key: string } & Reviewed)
   | (ControllerAction & Reviewed)
+  | QueueAction
   // The second half of `replace`: the object is gone, and is created again.
   | ({ do: 'recreate'; key: string } & Reviewed)
 
@@ -42,6 +44,8 @@ export type UserAction =
   | { do: 'leave'; name: string }
   | { do: 'crd'; kind: string; served: boolean }
   | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
+  // Kueue evicts a Workload for another one.
+  | { do: 'preempt'; key: string }
   // Lodestone starts again with other prices. The world is at rest before and after.
   | { do: 'prices'; links: PriceLink[] }
   | { do: 'advance'; ms: number }
@@ -70,6 +74,10 @@ export interface WorldConfig {
   links?: readonly PriceLink[]
   // Whether the room of clusters changes.
   rooms?: boolean
+  // Whether Kueue queues Jobs, and Lodestone nominates their worker clusters.
+  queues?: boolean
+  // Whether policies tolerate taints for some seconds.
+  tolerates?: boolean
   // Whether some users follow a plan (stories.ts).
   stories?: boolean
   // Whether `what-if` is asked about some actions.

@@ -1,5 +1,5 @@
 // Checks a binding when everything is at rest for longer than every window and timeout.
-import { allowedBy, matches } from './accepts.ts'
+import { allowedBy, isEvictedLater, matches } from './accepts.ts'
 import { dataOf, nameOf, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf, selects } from './detector.ts'
@@ -34,6 +34,8 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   const clusters = world.api.list<Cluster>('Cluster')
   const base = policy.spec.placement
   checkAllowed(binding, base, clusters)
+  // Karmada evicts such a workload and schedules it again for ever.
+  if (comesAndGoes(binding, clusters)) return
   if (
     memory.isLost &&
     !binding.spec.clusters?.length &&
@@ -56,7 +58,9 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
     locate(claim.claim, world.api),
   ])
   const isLocated = answers.every(([, { kind: answer }]) => answer === 'located')
-  const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), clusters) : base
+  // A workload does not move to data in a cluster from which it is evicted.
+  const lasting = clusters.filter((cluster) => !isEvictedLater(cluster, base))
+  const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), lasting) : base
   if (isLocated && narrowed && schedule(withAffinities(binding, withoutOverflow(narrowed)), clusters).kind === 'fit') {
     checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
@@ -67,6 +71,14 @@ function withoutOverflow({ clusterAffinities, ...placement }: Placement): Placem
   return clusterAffinities
     ? { ...placement, clusterAffinities: clusterAffinities.map(({ overflowAffinities: _, ...term }) => term) }
     : placement
+}
+
+// Whether the scheduler accepts the workload in a cluster from which the taint manager evicts it.
+function comesAndGoes(binding: Binding, clusters: readonly Cluster[]): boolean {
+  const { placement = {} } = binding.spec
+  return clusters.some(
+    (cluster) => isEvictedLater(cluster, placement) && allowedBy(placement, [cluster], isWorkload(binding)).size > 0,
+  )
 }
 
 function checkAllowed(binding: Binding, base: Placement, clusters: readonly Cluster[]): void {

@@ -38,6 +38,7 @@ import {
   type Policy,
 } from './karmada.ts'
 import { Moves } from './moves.ts'
+import { checkNomination, checkNominationsAtRest } from './nominations.ts'
 import { checkCheapestFirst } from './prices.ts'
 import type { Replica } from './replica.ts'
 import { type ScheduleResult, schedule, withFullRoom } from './schedule.ts'
@@ -100,6 +101,7 @@ export class Guarantees {
       this.#check(() => checkAtRest(this.#world, binding, memory))
       memory.isRuined = false
     }
+    this.#check(() => checkNominationsAtRest(this.#world))
     this.afterStep()
   }
 
@@ -140,7 +142,9 @@ export class Guarantees {
     const object = after ?? before
     if (!object) return
     this.#check(() => {
-      if (object.kind === 'ResourceBinding')
+      const isNominated = object.kind === 'Workload' && writer === 'lodestone' && after
+      if (isNominated) checkNomination(this.#world, before, after)
+      else if (object.kind === 'ResourceBinding')
         this.#bindingWritten(writer, before as Binding, sent as Binding, after as Binding)
       else this.#inputWritten(before, after)
     })
@@ -151,14 +155,20 @@ export class Guarantees {
     if (result.kind === 'error') return
     this.#check(() => {
       const base = this.#truePolicyOf(binding)?.spec.placement
-      if (!base || isDeepStrictEqual(affinitiesIn(base), affinitiesIn(binding.spec.placement ?? {}))) return
-      const unnarrowed = schedule(withAffinities(binding, base), this.#world.scheduler.clusters.values())
+      if (!base) return
       const memory = this.memoryOf(binding)
+      const isOfPolicy = isDeepStrictEqual(affinitiesIn(base), affinitiesIn(binding.spec.placement ?? {}))
+      const clusters = this.#world.scheduler.clusters.values()
+      const unnarrowed = isOfPolicy ? result : schedule(withAffinities(binding, base), clusters)
       if (result.kind === 'noFit') {
-        const isNarrowed = annotatedBaseOf(binding) !== undefined
+        const isNarrowed = annotatedBaseOf(binding) !== undefined && !isOfPolicy
         if (binding.spec.clusters?.length && unnarrowed.kind === 'fit' && isNarrowed) memory.isLost = true
+        // Then Karmada finds no cluster for the policy either. It does not try again when a cluster offers the kind later, since that is a
+        // change of its status (v1.18.1, pkg/scheduler/event_handler.go, updateCluster).
+        if (unnarrowed.kind === 'noFit') memory.isLost = false
         return
       }
+      if (isOfPolicy) return
       this.#checkPreference(binding, result, unnarrowed, base)
     })
   }

@@ -23,6 +23,7 @@ export interface Taint {
   key: string
   value?: string
   effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute'
+  timeAdded?: string
 }
 
 export interface Toleration {
@@ -30,6 +31,8 @@ export interface Toleration {
   operator?: 'Exists' | 'Equal'
   value?: string
   effect?: string
+  // How long a NoExecute taint is tolerated, from when it was added.
+  tolerationSeconds?: number
 }
 
 export interface Cluster extends ApiObject {

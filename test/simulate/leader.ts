@@ -3,13 +3,16 @@ import { TokenBucket } from '../../src/base/token-bucket.ts'
 import type { ReconcileContext, ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
+import type { WorldConfig } from './actions.ts'
 import { DeniedError } from './api-server.ts'
 import type { Catalogs } from './catalogs.ts'
 import type { VirtualClock } from './clock.ts'
 import type { Replica } from './replica.ts'
 
 // The loops of a hub that decide on placement; dependencies and volumes are not part of this world.
-const LOOPS = ['data-source-claim', 'data-source', 'resource-binding', 'propagation-policy']
+const LOOPS = ['data-source-claim', 'data-source', 'resource-binding', 'propagation-policy', 'multikueue-dispatcher']
+// The default of multiKueue.roundSeconds.
+const ROUND_MS = 300_000
 // The default of loops.driftIntervalSeconds.
 const DRIFT_MS = 600_000
 const RETRY_MS = { conflict: 5, failure: 1000 }
@@ -29,10 +32,12 @@ export class Leader {
   #driftAtMs = 0
   readonly #context: Omit<ReconcileContext, 'enqueue'>
 
-  constructor(replica: Replica, clock: VirtualClock, catalogs: Catalogs, maxMovesPerMinute: number) {
+  constructor(replica: Replica, clock: VirtualClock, catalogs: Catalogs, { maxMovesPerMinute, queues }: WorldConfig) {
     this.replica = replica
     this.#clock = clock
-    this.#loops = openLoops({ propagate: 'dataBound', distribution: 'none' }).filter(({ name }) => LOOPS.includes(name))
+    const nominationRoundMs = queues ? ROUND_MS : undefined
+    const loops = openLoops({ propagate: 'dataBound', distribution: 'none', nominationRoundMs })
+    this.#loops = loops.filter(({ name }) => LOOPS.includes(name))
     const moves = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, clock.now())
     this.#context = {
       store: replica,

@@ -1,8 +1,9 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window.
-import { allowedBy } from './accepts.ts'
+import { allowedBy, isLedToEviction } from './accepts.ts'
 import { nameOf, stateOf, waitsSince } from './bindings.ts'
 import { policyNameOf } from './detector.ts'
 import { type Binding, type Cluster, namesOf, type Policy } from './karmada.ts'
+import { schedule } from './schedule.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
@@ -43,10 +44,11 @@ export class Moves {
     const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
     const [allowedBefore, allowedAfter] = [allows(before), allows(after)]
     const moved = namesOf(before.spec.clusters).filter((name) => allowedBefore.has(name) && !allowedAfter.has(name))
-    if (moved.length === 0) return
+    // The loop may write the placement of a new policy before the detector does, which moves the workload at once.
+    if (!moved.some((name) => this.#isAllowed(after, name, clusters))) return
     this.#takeToken(now, nameOf(after))
-    // The loop may write the placement of a new policy before the detector does.
-    if (was !== 'Relaxed' || is !== 'Narrowed' || !moved.some((name) => this.#isAllowed(after, name, clusters))) return
+    this.#checkMovesToStay(before, after)
+    if (was !== 'Relaxed' || is !== 'Narrowed') return
     const last = this.#returns.get(id) ?? Number.NEGATIVE_INFINITY
     // The window begins when the data is available again.
     const relaxedAt = Math.max(this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY, waitsSince(before) ?? now)
@@ -63,6 +65,16 @@ export class Moves {
         `${nameOf(after)}: it returns ${now - relaxedAt} ms after its data was available again`,
       )
     }
+  }
+
+  // docs/concepts/claims.md: a running workload does not move to a cluster from which Karmada would evict it.
+  #checkMovesToStay(before: Binding, after: Binding): void {
+    const clusters = [...this.#world.leader.replica.clusters.values()]
+    const result = schedule(after, clusters)
+    if (result.kind !== 'fit') return
+    const chosen = namesOf(result.clusters)
+    if (!isLedToEviction(chosen, before, after.spec.placement, clusters)) return
+    throw new Violation('moves-to-stay', `${nameOf(after)}: it moves to ${chosen}, from where Karmada evicts it`)
   }
 
   // Whether the present policy of a binding allows a cluster; also if it has no policy any more.

@@ -1,5 +1,5 @@
 // Faults that `npm run simulate:faults` plants, one at a time, into a copy of src. Each breaks holds, narrowing, release, failback,
-// the change of the leader, or preferences.
+// the change of the leader, preferences, evictions, or nominations.
 
 export interface PlantedFault {
   file: string
@@ -184,5 +184,40 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: 'if (!isRefused) return undefined',
     breaks: 'room: a workload that has lost its cluster waits for room with its data',
     guarantees: ['runs-nowhere'],
+  },
+  {
+    file: `${DECIDE}/narrow-to-fit.ts`,
+    search: 'const refusesMove = moveRefusal(binding.spec, clusters)',
+    replacement: 'const refusesMove = moveRefusal({ ...binding.spec, clusters: [] }, clusters)',
+    breaks: 'eviction: a workload moves to a cluster that will evict it',
+    guarantees: ['moves-to-stay'],
+  },
+  {
+    file: 'src/core/tolerations.ts',
+    search: 'found && (!first || found.index < first.index)',
+    replacement: 'found && (!first || found.seconds < first.seconds)',
+    breaks: 'eviction: the shortest toleration of a taint counts',
+    guarantees: ['comes-home'],
+  },
+  {
+    file: 'src/core/kueue/decide-nomination.ts',
+    search: 'return ranks.length < placements.length ? []',
+    replacement: 'return ranks.length > placements.length ? []',
+    breaks: 'nomination: a worker without the data is nominated',
+    guarantees: ['nominates-data'],
+  },
+  {
+    file: 'src/core/kueue/decide-nomination.ts',
+    search: "const held = placements.filter(({ state }) => state === 'OnHold')",
+    replacement: "const held = placements.filter(({ state }) => state === 'Ignored')",
+    breaks: 'nomination: a Workload does not wait for an unknown location',
+    guarantees: ['nominates-data'],
+  },
+  {
+    file: 'src/queries/multikueue.ts',
+    search: 'return input.claims.length > 0 ? withHold(input, since) : input',
+    replacement: 'return since.length > 0 ? input : withHold(input, since)',
+    breaks: 'nomination: a hold never ends by its timeout',
+    guarantees: ['is-nominated'],
   },
 ]

@@ -20,7 +20,10 @@ import type { VirtualClock } from './clock.ts'
 import type { ApiObject, Binding, Cluster } from './karmada.ts'
 import type { PriceLink } from './prices.ts'
 
-const KINDS = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false })
+const kindsOf = (queues: boolean) =>
+  kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false, kueue: queues, multiKueue: queues })
+const KINDS = kindsOf(false)
+const KINDS_OF_QUEUES = kindsOf(true)
 // The kinds of this world that Lodestone reviews. The other webhooks are for pods and volumes.
 const REVIEWED = ['ResourceBinding', 'PropagationPolicy', 'ClusterPropagationPolicy', 'DataSourceClaim', 'DataSource']
 // Of each kind, the mutating ones first, as kube-apiserver calls them.
@@ -47,9 +50,9 @@ export class Replica extends CachedStore implements ObjectStore {
   readonly #webhooks: Map<string, readonly { operations: Webhook['operations']; serve: Serve }[]>
   #reviews = 0
 
-  constructor(name: string, api: ApiServer, clock: VirtualClock, links: readonly PriceLink[]) {
+  constructor(name: string, api: ApiServer, clock: VirtualClock, links: readonly PriceLink[], queues = false) {
     super(
-      KINDS,
+      queues ? KINDS_OF_QUEUES : KINDS,
       completeObserver({
         error: ({ message, error }) => {
           throw new Error(`${message}: ${(error as Error).stack}`)

@@ -20,6 +20,10 @@ const COMPONENT_CHANCE = 0.85
 const PRICED_CHANCE = 0.125
 // The share of worlds whose clusters lose room.
 const ROOM_CHANCE = 0.25
+// The share of worlds whose policies tolerate taints for some seconds.
+const TOLERANT_CHANCE = 0.125
+// The share of worlds with Kueue.
+const QUEUED_CHANCE = 0.125
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
@@ -28,7 +32,9 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const clusters = 3 + random.below(2)
   const failover = random.pick(['Off', 'Gracefully', 'Directly'] as const)
   const prices = pricesOf(seed, clusters)
-  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...roomsOf(seed, { asks, ...prices }) }
+  const rooms = roomsOf(seed, { asks, ...prices })
+  const tolerations = tolerationsOf(seed, { asks, failover, ...prices })
+  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...rooms, ...tolerations, ...queuesOf(seed, { asks }) }
 }
 
 // Chosen with other random numbers than everything else, so that the other worlds are as they would be without prices.
@@ -40,6 +46,20 @@ function pricesOf(seed: number, clusters: number): Pick<WorldConfig, 'links'> {
 // Chosen with other random numbers, as the prices. What-if and the order of costs do not know the room of clusters.
 function roomsOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'rooms'> {
   return !asks && !links && randomFrom(seed ^ 0x4003).chance(ROOM_CHANCE) ? { rooms: true } : {}
+}
+
+// Chosen with other random numbers, as the prices. Without failover, Karmada does not evict. A workload that comes and goes has no costs.
+function tolerationsOf(
+  seed: number,
+  { asks, failover, links }: Pick<WorldConfig, 'asks' | 'failover' | 'links'>,
+): Pick<WorldConfig, 'tolerates'> {
+  const tolerates = !asks && !links && failover !== 'Off' && randomFrom(seed ^ 0x701e).chance(TOLERANT_CHANCE)
+  return tolerates ? { tolerates } : {}
+}
+
+// Chosen with other random numbers, as the prices.
+function queuesOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<WorldConfig, 'queues'> {
+  return !asks && randomFrom(seed ^ 0x9e0e).chance(QUEUED_CHANCE) ? { queues: true } : {}
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.

@@ -1,6 +1,6 @@
 // Checks that a running workload stays with its data while it can, and that a hold ends as a whole.
 import { isDeepStrictEqual } from 'node:util'
-import { allowedBy } from './accepts.ts'
+import { allowedBy, isLedToEviction } from './accepts.ts'
 import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
 import { claimsOf, locate } from './claims.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf } from './karmada.ts'
@@ -29,6 +29,7 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
   if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
   const unrelaxed = withAffinities(after, before)
   const result = schedule(unrelaxed, clusters)
+  if (result.kind === 'fit' && isLedToEviction(namesOf(result.clusters), stored, before, clusters)) return
   if (result.kind === 'fit' && !isRefused(stored, unrelaxed)) {
     throw new Violation(
       'relaxed-if-unfit',

@@ -7,7 +7,7 @@ import { CATALOG } from './catalogs.ts'
 import type { ApiObject, Placement } from './karmada.ts'
 import { PREFERENCES } from './prices.ts'
 import { CAPACITY } from './schedule.ts'
-import { changePrices, chooseUserAction, NAMESPACES, sourceOf, WORKLOAD_KINDS } from './users.ts'
+import { changePrices, chooseTolerations, chooseUserAction, NAMESPACES, sourceOf, WORKLOAD_KINDS } from './users.ts'
 import type { World } from './world.ts'
 
 type Story = Generator<UserAction, void, undefined>
@@ -40,6 +40,12 @@ const PRICED_STORIES: readonly Tell[] = [startByCost]
 // In a world whose clusters lose room, users also follow plans about that.
 const CROWDED_STORIES: readonly Tell[] = [moveToFull]
 
+// In a world whose policies tolerate taints for some seconds, users also follow plans about that.
+const TOLERANT_STORIES: readonly Tell[] = [tolerateForAWhile, moveToTolerated]
+
+// In a world with Kueue, users follow plans about their jobs.
+const QUEUED_STORIES: readonly Tell[] = [queueForData]
+
 // The chance that a user without a plan begins one, and that the next action is of the plan.
 const BEGIN_CHANCE = 0.3
 const NEXT_CHANCE = 0.85
@@ -49,8 +55,9 @@ export class Users {
   readonly #stories: readonly Tell[]
   #story: Story | undefined
 
-  constructor({ stories = false, links, rooms }: Pick<WorldConfig, 'stories' | 'links' | 'rooms'>) {
-    this.#stories = [...(stories ? STORIES : []), ...(links ? PRICED_STORIES : []), ...(rooms ? CROWDED_STORIES : [])]
+  constructor({ stories, links, rooms, tolerates, queues }: Partial<WorldConfig>) {
+    const begun = [stories && STORIES, links && PRICED_STORIES, rooms && CROWDED_STORIES, tolerates && TOLERANT_STORIES]
+    this.#stories = queues ? QUEUED_STORIES : begun.flatMap((tells) => tells || [])
   }
 
   next(world: World, random: Random): UserAction {
@@ -224,6 +231,77 @@ function* moveToFull(world: World, random: Random): Story {
   yield { do: 'rest' }
 }
 
+// The data cluster gets a taint that the policy tolerates for a while. Sometimes the taint goes before the workload is evicted.
+function* tolerateForAWhile(world: World, random: Random): Story {
+  const app = workloadOf(random)
+  const [home = ''] = yield* deploy(world, random, [app])
+  yield* tolerate(world, random, app)
+  const isLost = random.chance(0.3)
+  yield { do: 'cluster', name: home, change: isLost ? { ready: false } : { taints: [maintenance(world)] } }
+  yield SETTLE
+  for (const ms of [random.pick([20_000, 40_000]), random.pick([40_000, WINDOW_MS])]) {
+    yield advance(ms)
+    yield SETTLE
+    if (random.chance(0.3)) yield { do: 'cluster', name: home, change: HEALTHY }
+  }
+  if (random.chance(0.5)) yield { do: 'restart', what: random.pick(['leader', 'replica', 'scheduler']) }
+  yield { do: 'cluster', name: home, change: HEALTHY }
+  yield SETTLE
+  yield advance(random.pick([3000, WINDOW_MS]))
+  yield { do: 'rest' }
+}
+
+// The data moves to a cluster with a taint that the policy tolerates for a while.
+function* moveToTolerated(world: World, random: Random): Story {
+  const app = workloadOf(random)
+  const [, next = ''] = yield* deploy(world, random, [app])
+  yield* tolerate(world, random, app)
+  yield { do: 'cluster', name: next, change: { taints: [maintenance(world)] } }
+  yield locateIn(next)
+  yield advance(REFRESH_MS)
+  yield SETTLE
+  yield advance(random.pick([3000, 40_000, WINDOW_MS]))
+  if (random.chance(0.5)) yield { do: 'cluster', name: next, change: HEALTHY }
+  yield { do: 'rest' }
+}
+
+// Gives the policy of a workload tolerations.
+function* tolerate(world: World, random: Random, app: App): Story {
+  const { spec, ...rest } = policyOf(world, app)
+  const clusterTolerations = chooseTolerations(random)
+  const placement: Placement = { clusterAffinity: { clusterNames: [...world.clusterNames] }, clusterTolerations }
+  const tolerant: ApiObject & { spec: object } = { ...rest, spec: { ...spec, placement } }
+  yield apply(random, tolerant)
+  yield SETTLE
+}
+
+// A Job waits in Kueue for its data. Then the data moves, or Kueue evicts the Job for another one, while no worker has it.
+function* queueForData(world: World, random: Random): Story {
+  const app = { kind: 'Job', namespace: random.pick(NAMESPACES), name: random.pick(['w1', 'w2']) }
+  yield* remove(world, random, app)
+  yield SETTLE
+  const [home = '', next = ''] = yield* prepare(world, random)
+  const answer = random.pick<CatalogAnswer>([{ kind: 'nowhere' }, { kind: 'failed' }, located([home])])
+  yield { do: 'catalog', data: DATA, answer }
+  yield advance(REFRESH_MS)
+  if (random.chance(0.3)) yield { do: 'cluster', name: home, change: { ready: false } }
+  const policy = random.pick([{}, {}, { holdTimeoutSeconds: 30 }, { enforcement: 'Preferred' }])
+  // No answer of a data system makes the loop look again at a claim for data that a user describes.
+  const claim = random.chance(0.3) ? claimOf(app, policy, 'd9', 'manual') : claimOf(app, policy)
+  const workload = { apiVersion: 'batch/v1', kind: 'Job', name: app.name }
+  const forJob: ApiObject & { spec: object } = { ...claim, spec: { ...claim.spec, workload } }
+  const job: ApiObject & { spec: object } = { ...manifestOf(app), apiVersion: 'batch/v1' }
+  yield* [apply(random, forJob), apply(random, job)]
+  if (random.chance(0.7)) yield SETTLE
+  yield locateIn(next)
+  yield advance(random.pick([40_000, REFRESH_MS]))
+  if (random.chance(0.5)) yield { do: 'restart', what: random.pick(['leader', 'replica']) }
+  if (random.chance(0.5)) yield { do: 'preempt', key: `${app.namespace}/job-${app.name}` }
+  yield SETTLE
+  if (random.chance(0.3)) yield advance(WINDOW_MS)
+  yield { do: 'rest' }
+}
+
 interface App {
   kind: string
   namespace: string
@@ -320,8 +398,11 @@ function maintenance({ config }: World) {
 }
 
 function locateIn(cluster: string): UserAction {
-  const answer: CatalogAnswer = { kind: 'located', clusters: [cluster] }
-  return { do: 'catalog', data: DATA, answer }
+  return { do: 'catalog', data: DATA, answer: located([cluster]) }
+}
+
+function located(clusters: string[]): CatalogAnswer {
+  return { kind: 'located', clusters }
 }
 
 function advance(ms: number): UserAction {

@@ -1,6 +1,6 @@
 // Models of the controllers of karmada-controller-manager (v1.18.1, pkg/controllers): the NoExecute taint manager, graceful eviction, the
 // binding controller, and the deletion of Clusters.
-import { tolerates } from './accepts.ts'
+import { evictionMs } from './accepts.ts'
 import { type ApiServer, keyOf } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, type Placement } from './karmada.ts'
@@ -10,8 +10,19 @@ const WRITER = 'controller-manager'
 const FINALIZER = 'karmada.io/binding-controller'
 // --graceful-eviction-timeout
 const EVICTION_TIMEOUT_MS = 600_000
+// The taint manager lists the bindings of a tainted cluster at this interval (v1.18.1, cmd/controller-manager,
+// ClusterTaintEvictionRetryFrequency). A workload that was evicted and came back stays until then.
+const EVICTION_INTERVAL_MS = 10_000
 
 export type Failover = 'Off' | 'Gracefully' | 'Directly'
+
+// When the taint manager evicts a binding from a cluster, in ms.
+interface Eviction {
+  name: string
+  atMs: number
+  // Whether it was evicted from there before, and no toleration has ended since.
+  isRepeated: boolean
+}
 
 export interface ControllerAction {
   do: 'evict' | 'assess' | 'works' | 'status' | 'collect' | 'unjoin'
@@ -25,6 +36,8 @@ export class ControllerManager {
   readonly #api: ApiServer
   readonly #clock: VirtualClock
   readonly #failover: Failover
+  // When a binding was evicted from a cluster last, by both; in ms.
+  readonly #evictedAt = new Map<string, number>()
 
   constructor(api: ApiServer, clock: VirtualClock, failover: Failover) {
     this.#api = api
@@ -61,14 +74,17 @@ export class ControllerManager {
     else if (binding) this.#runFor(binding, key, what)
   }
 
-  // When a graceful eviction ends by its timeout; undefined if there is none.
+  // When a graceful eviction ends by its timeout, or a toleration ends; undefined if there is neither.
   nextTimeoutMs(): number | undefined {
-    const times = this.#api
-      .list<Binding>('ResourceBinding')
+    const bindings = this.#api.list<Binding>('ResourceBinding')
+    const ends = bindings
       .flatMap(({ spec }) => spec.gracefulEvictionTasks ?? [])
       .flatMap(({ creationTimestamp }) =>
         creationTimestamp ? [Date.parse(creationTimestamp) + EVICTION_TIMEOUT_MS] : [],
       )
+    // A workload that is scheduled and evicted again and again does not come to rest.
+    const evictions = bindings.flatMap((binding) => this.#evictions(binding)).filter(({ isRepeated }) => !isRepeated)
+    const times = [...ends, ...evictions.map(({ atMs }) => atMs)]
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
@@ -104,19 +120,30 @@ export class ControllerManager {
     return this.#api.get(owner.kind, metadata.namespace, owner.name)?.metadata.uid !== owner.uid
   }
 
+  #toEvict(binding: Binding): string[] {
+    const now = this.#clock.now()
+    return this.#evictions(binding).flatMap(({ name, atMs }) => (atMs <= now ? [name] : []))
+  }
+
   // taint_manager.go, syncBindingEviction: tolerations come from the applied placement.
-  #toEvict({ metadata, spec }: Binding): string[] {
-    if (this.#failover === 'Off') return []
+  #evictions({ metadata, spec }: Binding): Eviction[] {
     const applied = metadata.annotations?.[APPLIED_PLACEMENT]
-    if (applied === undefined) return []
-    const { clusterTolerations = [] } = JSON.parse(applied) as Placement
-    return namesOf(spec.clusters).filter((name) =>
-      this.#api
-        .get<Cluster>('Cluster', undefined, name)
-        ?.spec.taints?.some(
-          (taint) => taint.effect === 'NoExecute' && !clusterTolerations.some((one) => tolerates(one, taint)),
-        ),
-    )
+    if (this.#failover === 'Off' || applied === undefined || metadata.deletionTimestamp) return []
+    const tainted = namesOf(spec.clusters).flatMap((name) => {
+      const { taints = [] } = this.#api.get<Cluster>('Cluster', undefined, name)?.spec ?? {}
+      return taints.some(({ effect }) => effect === 'NoExecute') ? [{ name, taints }] : []
+    })
+    if (tainted.length === 0) return []
+    const { clusterTolerations } = JSON.parse(applied) as Placement
+    return tainted.flatMap(({ name, taints }): Eviction[] => {
+      const dueMs = evictionMs(taints, clusterTolerations)
+      const last = this.#evictedAt.get(`${keyOf(metadata.namespace, metadata.name)} ${name}`)
+      if (dueMs === undefined) return []
+      // The scheduler does not accept a cluster again whose taint is not tolerated.
+      if (last === undefined || dueMs > last || !Number.isFinite(dueMs))
+        return [{ name, atMs: dueMs, isRepeated: false }]
+      return [{ name, atMs: last + EVICTION_INTERVAL_MS, isRepeated: true }]
+    })
   }
 
   // binding_types_helper.go, GracefulEvictCluster: one cluster per reconcile.
@@ -142,6 +169,7 @@ export class ControllerManager {
         gracefulEvictionTasks: isKnown ? tasks : [...tasks, task],
       },
     } as Binding)
+    this.#evictedAt.set(`${keyOf(binding.metadata.namespace, binding.metadata.name)} ${from}`, this.#clock.now())
   }
 
   #assess(binding: Binding): void {

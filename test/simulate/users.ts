@@ -2,7 +2,16 @@
 import type { Random } from '../random.ts'
 import type { UserAction } from './actions.ts'
 import { CATALOG } from './catalogs.ts'
-import type { Affinity, ApiObject, Binding, Placement, ReplicaScheduling, Taint } from './karmada.ts'
+import type {
+  Affinity,
+  ApiObject,
+  Binding,
+  Placement,
+  Policy,
+  ReplicaScheduling,
+  Taint,
+  Toleration,
+} from './karmada.ts'
 import { pickWeighted } from './pick.ts'
 import { bytesOf, chooseLinks, PREFERENCES } from './prices.ts'
 import { CAPACITY } from './schedule.ts'
@@ -40,12 +49,22 @@ const CHOICES: readonly [number, Choose][] = [
 
 const CHOICES_WITH_PRICES: typeof CHOICES = [...CHOICES, [2, changePrices]]
 const ROOM_CHOICE: (typeof CHOICES)[number] = [8, changeRoom]
+const TOLERATION_CHOICE: (typeof CHOICES)[number] = [8, tolerateForSeconds]
+const QUEUE_CHOICES: typeof CHOICES = [
+  [8, applyJob],
+  [4, preemptSomething],
+]
 
 export function chooseUserAction(world: World, random: Random): UserAction {
   for (;;) {
-    const { links, rooms } = world.config
+    const { links, rooms, tolerates, queues } = world.config
     const always = links ? CHOICES_WITH_PRICES : CHOICES
-    const choices = rooms ? [...always, ROOM_CHOICE] : always
+    const choices = [
+      ...always,
+      ...(rooms ? [ROOM_CHOICE] : []),
+      ...(tolerates ? [TOLERATION_CHOICE] : []),
+      ...(queues ? QUEUE_CHOICES : []),
+    ]
     const action = pickWeighted(choices, random)(world, random)
     if (action) return action
   }
@@ -89,6 +108,39 @@ function applyPolicy(world: World, random: Random): UserAction {
   })
 }
 
+const EXISTS = { operator: 'Exists' } as const
+const MAINTENANCE = { key: 'maintenance', ...EXISTS } as const
+// Up to 1.14, Karmada's webhook wrote these into every policy, and they stay there (karmada v1.14, pkg/webhook/propagationpolicy).
+const DEFAULT_TOLERATIONS: readonly Toleration[] = ['not-ready', 'unreachable'].map((condition) => ({
+  key: `cluster.karmada.io/${condition}`,
+  ...EXISTS,
+  effect: 'NoExecute',
+  tolerationSeconds: 300,
+}))
+
+export function chooseTolerations(random: Random): Toleration[] {
+  const briefly = { ...MAINTENANCE, tolerationSeconds: random.pick([0, 30, 300]) }
+  const anyBriefly = { ...EXISTS, tolerationSeconds: random.pick([30, 300]) }
+  const lists = [
+    [briefly],
+    [...DEFAULT_TOLERATIONS],
+    [...DEFAULT_TOLERATIONS, briefly],
+    [briefly, EXISTS],
+    [EXISTS, briefly],
+    [MAINTENANCE, anyBriefly],
+  ]
+  return random.pick(lists)
+}
+
+// Karmada reads the first toleration of a taint, so their order differs.
+function tolerateForSeconds(world: World, random: Random): UserAction | undefined {
+  const [policy] = random.shuffled(world.api.list<Policy>('PropagationPolicy'))
+  if (!policy) return undefined
+  const placement = { ...policy.spec.placement, clusterTolerations: chooseTolerations(random) }
+  const object: ApiObject & { spec: object } = { ...bare(policy), spec: { ...policy.spec, placement } }
+  return apply(random, object)
+}
+
 export function chooseClaim(world: World, random: Random): UserAction {
   const workload = random.pick(workloadsOf(world).concat(random.chance(0.2) ? [plainWorkload(random)] : []))
   if (!workload) return applyWorkload(world, random)
@@ -128,6 +180,19 @@ function applySource(world: World, random: Random): UserAction {
   const { spec, ...source } = sourceOf(name, someClusters(world, random))
   const { bytes: _bytes, ...locality } = spec.locality
   return apply(random, { ...source, spec: { ...spec, locality: world.config.links ? spec.locality : locality } })
+}
+
+function applyJob(_world: World, random: Random): UserAction {
+  const metadata = { namespace: random.pick(NAMESPACES), name: random.pick(WORKLOADS) }
+  const template = { spec: { containers: [{ name: 'main', image: 'registry.example/app' }] } }
+  return apply(random, { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { parallelism: 1, template } })
+}
+
+function preemptSomething(world: World, random: Random): UserAction | undefined {
+  const workloads = world.api.list('Workload')
+  if (workloads.length === 0) return undefined
+  const { namespace, name } = random.pick(workloads).metadata
+  return { do: 'preempt', key: `${namespace}/${name}` }
 }
 
 export function sourceOf(name: string, clusterNames: string[]) {

@@ -9,6 +9,7 @@ import { VirtualClock } from './clock.ts'
 import { bindingNameOf, detect, policyNameOf, selects, type WorkloadRef } from './detector.ts'
 import { Guarantees } from './guarantees.ts'
 import { type ApiObject, type Binding, type Cluster, namesOf, type Policy, type Taint } from './karmada.ts'
+import { Kueue } from './kueue.ts'
 import { Leader } from './leader.ts'
 import { bytesOf, type PriceLink } from './prices.ts'
 import { ask, checkAnswer } from './questions.ts'
@@ -35,6 +36,7 @@ export class World {
   readonly guarantees: Guarantees
   readonly scheduler: Scheduler
   readonly controllers: ControllerManager
+  readonly kueue: Kueue
   readonly replicas: Replica[]
   leader: Leader
   readonly #toDetect = new Map<string, WorkloadRef>()
@@ -52,6 +54,8 @@ export class World {
     this.clusterNames = clusterNamesOf(config.clusters)
     for (const name of NAMESPACES) this.api.create('setup', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     for (const name of this.clusterNames) this.api.create('setup', newCluster(name, config))
+    this.kueue = new Kueue(this.api, this.clock)
+    if (config.queues) this.kueue.setUp(this.clusterNames)
     this.replicas = [0, 1].map(() => this.#newReplica())
     this.leader = this.#newLeader()
     this.scheduler = new Scheduler(this.api, this.clock)
@@ -84,6 +88,7 @@ export class World {
       this.scheduler.queued().map((key) => ({ do: 'schedule', key, via: via() })),
       this.controllers.pending().map((action) => ({ ...action, via: via() })),
       this.#recreatable().map((key) => ({ do: 'recreate', key, via: via() })),
+      this.config.queues ? this.kueue.pending() : [],
     ]
   }
 
@@ -137,6 +142,10 @@ export class World {
         return this.#changeCrd(action)
       case 'restart':
         return this.#restart(action.what)
+      case 'queue':
+        return this.kueue.run(action)
+      case 'preempt':
+        return this.kueue.preempt(action.key)
       case 'prices':
         return this.#changePrices(action.links)
       case 'advance':
@@ -272,7 +281,7 @@ export class World {
     const effects = this.config.failover === 'Off' ? (['NoSchedule'] as const) : (['NoSchedule', 'NoExecute'] as const)
     const byKarmada: Taint[] = isReady ? [] : effects.map((effect) => ({ key: NOT_READY, effect }))
     const { taints: _taints, ...spec } = before.spec
-    const all = [...byUsers, ...byKarmada]
+    const all = [...byUsers, ...byKarmada].map((taint) => this.#stamped(taint, before))
     const metadata = { ...before.metadata, ...(labels && { labels }) }
     this.api.update('user', {
       ...before,
@@ -282,6 +291,13 @@ export class World {
     const rooms = { room: room ?? before.status?.room ?? CAPACITY }
     const status = { ...statusOf(isReady, kinds ?? kindsOf(before)), ...(this.config.rooms && rooms) }
     this.api.patch('cluster-controller', { kind: 'Cluster', name }, { status }, 'status')
+  }
+
+  // pkg/apis/cluster/mutation: a NoExecute taint gets the time when it is added. It keeps this time until it is removed.
+  #stamped(taint: Taint, before: Cluster): Taint {
+    if (taint.effect !== 'NoExecute') return taint
+    const present = before.spec.taints?.find(({ key, effect }) => key === taint.key && effect === taint.effect)
+    return { ...taint, timeAdded: present?.timeAdded ?? this.clock.stamp() }
   }
 
   #changeCrd({ kind, served }: { kind: string; served: boolean }): void {
@@ -338,11 +354,11 @@ export class World {
   }
 
   #newReplica(): Replica {
-    return new Replica(`replica-${this.#started++}`, this.api, this.clock, this.#links)
+    return new Replica(`replica-${this.#started++}`, this.api, this.clock, this.#links, this.config.queues)
   }
 
   #newLeader(index = 0): Leader {
-    return new Leader(this.replicas[index] as Replica, this.clock, this.catalogs, this.config.maxMovesPerMinute)
+    return new Leader(this.replicas[index] as Replica, this.clock, this.catalogs, this.config)
   }
 
   // Lets every component finish, again at each due time, until nothing happens for REST_MS.
