@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { nodes } from '../../src/api/node.ts'
+import { pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { Crash, ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
@@ -202,5 +203,110 @@ test('whatever happens, data under a pod stays, labels are right, and so is the 
       expect(world.movers()).toEqual([])
     }),
     { numRuns: Number(process.env['FC_RUNS'] ?? 120) },
+  )
+})
+
+/** The happenings of a volume whose changes are written back. */
+type Change =
+  | Happening
+  | { what: 'delete' | 'recreate' | 'forge' | 'former' | 'end' }
+  | { what: 'late'; kinds: ('Pod' | 'VolumeManager' | 'Node')[]; turns: number }
+
+const TYPES = { Pod: pods, VolumeManager: volumeManagers, Node: nodes }
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  often(8, happening),
+  often(4, fc.record({ what: fc.constantFrom('delete', 'recreate', 'recreate', 'forge', 'former', 'end', 'end') })),
+  often(
+    3,
+    fc.record({
+      what: fc.constant('late' as const),
+      kinds: fc.subarray(['Pod', 'VolumeManager', 'Node'] as const, { minLength: 1 }).map((kinds) => [...kinds]),
+      turns: fc.integer({ min: 1, max: 4 }),
+    }),
+  ),
+)
+
+const written = (folder: string) => makeVolumeManager([{ replicas: 1, options: { ...source(folder), resync: 'true' } }])
+
+async function turn(world: VolumeWorld): Promise<void> {
+  await world.reconcile()
+  await world.live()
+  world.check()
+  world.now += 1000
+}
+
+async function endUses(world: VolumeWorld): Promise<void> {
+  for (const n of [1, 2, 3, 4]) if (world.store.get(pods, 'default', `on-n${n}`)) await world.end(`on-n${n}`)
+}
+
+async function changeWritten(world: VolumeWorld, one: Change): Promise<void> {
+  const manager = await world.manager()
+  switch (one.what) {
+    case 'delete':
+      return world.deleteManager()
+    case 'recreate':
+      if (!manager) await world.store.create(volumeManagers, written('a'))
+      return undefined
+    case 'forge':
+      return world.forgeMover()
+    case 'former':
+      return world.reconcileAsFormer()
+    case 'late': {
+      const reconcile = world.remember(one.kinds.map((kind) => TYPES[kind]))
+      for (let i = 0; i < one.turns; i++) await turn(world)
+      await reconcile()
+      return turn(world)
+    }
+    case 'use': {
+      const path = (await world.volume())?.volumeSource?.hostPath?.path
+      const name = `n${one.node}`
+      if (!path || !(await world.nodesOf()).includes(name) || manager?.metadata.deletionTimestamp) return undefined
+      await world.unuse(`on-${name}`)
+      await world.use(`on-${name}`, path, name)
+      world.write(path.replace(/\/data$/, ''), name)
+      return turn(world)
+    }
+    case 'unuse':
+    case 'end':
+      // An ended pod stays, as that of a Job, until the next one.
+      return endUses(world)
+    case 'scale':
+      return undefined
+    case 'source':
+      return manager ? world.change({ spec: written(one.folder).spec }) : undefined
+    case 'state':
+      return manager ? world.change({ spec: { state: one.state } }) : undefined
+    default:
+      return happen(world, one)
+  }
+}
+
+test('whatever happens, no change of a pod is deleted before it was written back', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 25 }), async (changes) => {
+      const world = await new VolumeWorld().start('n1', 'n2', 'n3')
+      await world.store.create(volumeManagers, written('a'))
+      await world.settle()
+      for (const one of changes) await changeWritten(world, one)
+      await endUses(world)
+      await world.removeForged()
+      for (const n of [1, 2, 3]) await happen(world, { what: 'add', node: n })
+      world.fate = () => 'completes'
+      for (let i = 0; i < 6; i++) await world.pass(700)
+      if (!(await world.manager())) await world.store.create(volumeManagers, written('a'))
+      // Changes of a source wait until the spec has this source again.
+      for (const folder of ['b', 'a']) {
+        await world.change({ spec: { ...written(folder).spec, state: '' } })
+        for (let i = 0; i < 4; i++) await world.pass(700)
+      }
+
+      expect(world.violations).toEqual([])
+      expect([...world.changed]).toEqual([])
+      expect((await world.manager())?.status?.state).toBe('Running')
+      expect([...world.disks.values()]).toEqual(['whole'])
+      expect(world.movers()).toEqual([])
+    }),
+    { numRuns: Number(process.env['FC_RUNS'] ?? 60) },
   )
 })
