@@ -1,6 +1,6 @@
 // Checks a binding when everything is at rest for longer than every window and timeout.
 import { allowedBy, isEvictedLater, matches } from './accepts.ts'
-import { dataOf, nameOf, withAffinities } from './bindings.ts'
+import { dataOf, nameOf, waitsLonger, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf, selects } from './detector.ts'
 import {
@@ -118,7 +118,7 @@ function checkHome(
   const home = allowedBy(narrowed, clusters, isWorkload(binding))
   const away = running.filter((name) => !home.has(name))
   const mayStay = wasScheduled && !claims.every(({ moves, failsBack }) => moves && failsBack)
-  if (away.length > 0 && !mayStay) {
+  if (away.length > 0 && !mayStay && !waitsLonger(binding)) {
     throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
   }
 }

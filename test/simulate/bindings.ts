@@ -122,6 +122,11 @@ export function waitsSince(binding: Binding | undefined): number | undefined {
   return since === undefined ? undefined : Date.parse(since)
 }
 
+// Whether earlier returns were in vain, so that a return waits for longer than the stabilization window.
+export function waitsLonger(binding: Binding): boolean {
+  return waitsSince(binding) !== undefined && (localityOf(binding)?.returned?.times ?? 0) > 0
+}
+
 // Whether a binding waits for a claim: the last decision knew none.
 export function waitsForClaim(binding: Binding | undefined): boolean {
   return waitsSince(binding) !== undefined && localityOf(binding)?.claims?.length === 0
@@ -139,6 +144,7 @@ interface Locality {
   required?: string[]
   requiredDigest?: string
   claims?: string[]
+  returned?: { times: number }
 }
 
 function localityOf(binding: Binding | undefined): Locality | undefined {

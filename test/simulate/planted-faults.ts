@@ -220,4 +220,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     breaks: 'nomination: a hold never ends by its timeout',
     guarantees: ['is-nominated'],
   },
+  {
+    file: `${DECIDE}/returns.ts`,
+    search: 'failbackWindowMs * 2 ** (returned?.times ?? 0)',
+    replacement: 'failbackWindowMs',
+    breaks: 'failback: a workload waits no longer after returns in vain',
+    guarantees: ['returns-after-window'],
+  },
 ]

@@ -4,6 +4,7 @@ import { defined } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
 import type { LocalityAnnotation } from '../../core/resource-binding/annotations.ts'
+import { waitMs } from '../../core/resource-binding/returns.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import { describeAffinity } from '../explain/placement.ts'
 import type { ObjectReference } from './waiting.ts'
@@ -53,7 +54,6 @@ function moveRow(
   const { apiVersion, kind, namespace, name } = binding.spec.resource
   const { message, since } = locality
   const state = moveState(binding, locality)
-  const waitMs = WAITS[state]?.(timing)
   return {
     workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
     state,
@@ -62,16 +62,11 @@ function moveRow(
     allowed: describeAffinity(effectiveAffinity(binding.spec.placement)),
     ...defined({
       since: since || undefined,
-      due: since && waitMs !== undefined ? new Date(Date.parse(since) + waitMs).toISOString() : undefined,
+      due: since && new Date(Date.parse(since) + waitMs(locality, timing)).toISOString(),
       scheduledTime: binding.status?.lastScheduledTime || undefined,
     }),
     decisionId,
   }
-}
-
-const WAITS: Readonly<Partial<Record<MoveState, (timing: PlacementTiming) => number>>> = {
-  Returning: ({ failbackWindowMs }) => failbackWindowMs,
-  Releasing: ({ releaseDelayMs }) => releaseDelayMs,
 }
 
 function moveState(binding: ResourceBinding, { state, since }: LocalityAnnotation): MoveState {

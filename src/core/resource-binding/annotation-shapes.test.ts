@@ -68,6 +68,12 @@ describe('a locality annotation', () => {
     { value: { ...locality, rankedFrom: '0123456789abcdef' }, want: true },
     { value: { ...locality, rankedFrom: 'f' }, want: false },
     { value: { ...locality, rankedFrom: 1 }, want: false },
+    { value: { ...locality, since: '+275760-09-13T00:00:00.000Z' }, want: false },
+    { value: { ...locality, returned: { at: '2026-01-02T03:04:05Z', times: 3 } }, want: true },
+    { value: { ...locality, returned: { at: '2026-01-02T03:04:05Z', times: 0.5 } }, want: false },
+    { value: { ...locality, returned: { at: '2026-01-02T03:04:05Z' } }, want: false },
+    { value: { ...locality, returned: { at: 'yesterday', times: 3 } }, want: false },
+    { value: { ...locality, returned: null }, want: false },
     { value: 'text', want: false },
   ])('$value: $want', ({ value, want }) => {
     expect(isLocality(value)).toBe(want)

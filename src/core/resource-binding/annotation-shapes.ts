@@ -51,13 +51,18 @@ export function isTolerant(value: unknown): value is Pick<Placement, 'clusterTol
   return hasShape(value, { clusterTolerations: (tolerations) => isListOf(isToleration, tolerations) })
 }
 
-const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
+/** The year has four digits, as in RFC 3339: a wait can be added to any such time. */
+const isTime: Check = (value) =>
+  isString(value) && /^\d{4}-/.test(value as string) && !Number.isNaN(Date.parse(value as string))
 
 /** As `listDigest` makes it. */
 const isDigest: Check = (value) => isString(value) && /^[0-9a-f]{16}$/.test(value as string)
 
 /** The limit keeps the suffix of a group's name short. A return every minute reaches it after 19 years. */
 const isRound: Check = (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) < 10_000_000
+
+const isReturn: Check = (value) =>
+  isObject(value) && isTime(value['at']) && Number.isInteger(value['times']) && (value['times'] as number) > 0
 
 export const isLocality: Check = (value) =>
   hasShape(value, {
@@ -69,6 +74,7 @@ export const isLocality: Check = (value) =>
     message: isString,
     since: isTime,
     round: isRound,
+    returned: isReturn,
   }) &&
   isStrings(value['claims']) &&
   isString(value['message'])

@@ -24,6 +24,11 @@ export interface LocalityAnnotation {
   since?: string
   /** How often the groups were renamed, so that the scheduler begins with the first one again. Absent for 0. */
   round?: number
+  /**
+   * When the workload last returned to its data (RFC 3339), and how many returns in a row have not lasted. The last one counts until it has
+   * lasted. Absent without a return.
+   */
+  returned?: { at: string; times: number }
 }
 
 /** A suspension of scheduling by Lodestone. */

@@ -256,6 +256,10 @@ const forgedNotes: fc.Arbitrary<Record<string, string>> = fc
         message: fc.constant('forged'),
         claims: fc.constant(['default/a']),
         required: names(),
+        returned: fc.record({
+          at: fc.constantFrom('2020-01-01T00:00:00Z', '9999-01-01T00:00:00Z', new Date(NOW).toISOString()),
+          times: fc.constantFrom(1, 8, 1e9),
+        }),
       }),
       [HOLD_ANNOTATION]: fc.record({
         message: fc.constant('forged'),

@@ -6,6 +6,7 @@ import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { holdMessage, MAX_MESSAGE_LENGTH, whereIs } from './hold-cause.ts'
 import type { ParsedInput, ResolvedAnnotations } from './parse-input.ts'
+import { recordReturn } from './returns.ts'
 
 /**
  * - Narrowed: the affinity allows only the clusters with the data, or tries them first.
@@ -90,14 +91,15 @@ interface LocalityFields {
 }
 
 function localityAnnotation(
-  { claims }: ParsedInput,
+  input: ParsedInput,
   { state, constraint, message, round = 0, since }: LocalityFields,
 ): LocalityAnnotation {
   const { required, requiredDigest, preferred, rankedFrom } = constraint
+  const returned = recordReturn(input, state)
   const written: LocalityAnnotation = {
     state,
     message: cut(message, MAX_MESSAGE_LENGTH),
-    claims: claims.map(({ claim }) => claim),
+    claims: input.claims.map(({ claim }) => claim),
   }
   if (required) written.required = required
   if (requiredDigest) written.requiredDigest = requiredDigest
@@ -105,6 +107,7 @@ function localityAnnotation(
   if (rankedFrom) written.rankedFrom = rankedFrom
   if (since) written.since = since
   if (round > 0) written.round = round
+  if (returned) written.returned = returned
   return written
 }
 

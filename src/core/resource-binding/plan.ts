@@ -18,6 +18,7 @@ import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-hon
 import type { BindingInput } from './input.ts'
 import { narrowedAgain } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
+import { waitMs } from './returns.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
@@ -167,8 +168,7 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
   const { hold, locality } = readDecision(decided.metadata.annotations)
   if (locality?.since) {
-    const { failbackWindowMs, releaseDelayMs } = input.timing ?? DEFAULT_TIMING
-    times.push(at(locality.since) + (locality.state === 'Kept' ? releaseDelayMs : failbackWindowMs))
+    times.push(at(locality.since) + waitMs(locality, input.timing ?? DEFAULT_TIMING))
   }
   if (hold?.released && !readDecision(binding.metadata.annotations).hold?.released) times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {

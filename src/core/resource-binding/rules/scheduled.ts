@@ -2,7 +2,6 @@
 
 import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../../api/karmada.ts'
 import { defined, jsonEqual } from '../../../base/json.ts'
-import { msSince } from '../../../base/time/clock-jumps.ts'
 import { effectiveAffinity, withAffinity } from '../../placement/affinity.ts'
 import {
   evictedClusters,
@@ -20,7 +19,7 @@ import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fi
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
-import { FAILBACK_WINDOW } from '../timing.ts'
+import { describeWait, isReturnDue } from '../returns.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
 
@@ -71,7 +70,7 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
   }
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined
-  const why = `a cluster with the data can take the workload; it returns there when ${FAILBACK_WINDOW} is over`
+  const why = `a cluster with the data can take the workload; it returns there when ${describeWait(last.returned)}`
   return relaxed(input, base, constraint, why, since)
 }
 
@@ -124,7 +123,7 @@ function whyLeft({ clusters }: ParsedInput, { required = [] }: DataConstraint, {
 
 /**
  * Relaxes a workload if the scheduler has tried this narrowing and has found no cluster. It may have a filter that Lodestone does not know, or an
- * older state of a Cluster, and it does not try again by itself. Or the clusters lack room. After the failback window, it is asked again.
+ * older state of a Cluster, and it does not try again by itself. Or the clusters lack room. After the wait for a return, it is asked again.
  */
 function relaxIfRefused(
   { input, base, last }: Situation,
@@ -155,10 +154,6 @@ const REFUSED_BY_SCHEDULER =
 
 const NO_CHOICE =
   'the scheduler cannot choose a cluster with the data: they have too little room, or are too few for the spread constraints'
-
-function isReturnDue(input: ParsedInput, since: string | undefined): boolean {
-  return since === undefined || msSince(since, input) >= input.timing.failbackWindowMs
-}
 
 /** Whether the scheduler has tried the placement of a binding with this affinity. */
 function isTried({ metadata, spec }: ResourceBinding, affinity: PlacementAffinity): boolean {
