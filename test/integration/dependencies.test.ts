@@ -363,7 +363,7 @@ describe('a cluster-scoped workload', () => {
     start('karmada')
     await placeVolume(on('member1'))
 
-    // Under its own name, since Karmada's distributor would look for the volume's binding in vain.
+    // Under its own name, since Karmada's distributor would not find the volume's binding.
     await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
 
     await expect.poll(async () => (await readVolume())?.metadata.finalizers).toEqual([DEPENDENCIES_FINALIZER])

@@ -122,7 +122,7 @@ export function waitsSince(binding: Binding | undefined): number | undefined {
   return since === undefined ? undefined : Date.parse(since)
 }
 
-// Whether earlier returns were in vain, so that a return waits for longer than the stabilization window.
+// Whether the last return did not last, so that the workload waits for longer than the stabilization window.
 export function waitsLonger(binding: Binding): boolean {
   return waitsSince(binding) !== undefined && (localityOf(binding)?.returned?.times ?? 0) > 0
 }

@@ -1,5 +1,5 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window. A workload waits longer
-// if its last returns were in vain.
+// if its last returns did not last.
 import { allowedBy, isLedToEviction } from './accepts.ts'
 import { nameOf, stateOf, waitsSince } from './bindings.ts'
 import { policyNameOf } from './detector.ts'
@@ -10,16 +10,16 @@ import type { World } from './world.ts'
 
 // The default of the stabilization window.
 const WINDOW_MS = 5 * 60_000
-// A workload that leaves its data sooner has returned in vain. Lodestone says an hour; a decision comes some seconds before its write.
-const IN_VAIN_MS = 11 * WINDOW_MS
+// A return lasts if the workload stays with its data for this time. Lodestone counts an hour, from a decision some seconds before its write.
+const LASTING_MS = 11 * WINDOW_MS
 const MAX_WAIT_MS = 24 * 3_600_000
 
 export class Moves {
   readonly #world: World
   readonly #returns = new Map<string, number>()
   readonly #relaxedAt = new Map<string, number>()
-  // The returns in vain, one after the other; and the bindings that have returned and were not relaxed since.
-  readonly #inVain = new Map<string, number>()
+  // How many returns in a row did not last; and the bindings that have returned and were not relaxed since.
+  readonly #shortReturns = new Map<string, number>()
   readonly #isBack = new Set<string>()
   #tokens: number
   #filledAtMs: number
@@ -41,15 +41,15 @@ export class Moves {
     const id = after.metadata.uid ?? ''
     // Without the annotation, the returns are forgotten.
     if (stateOf(after) === undefined) {
-      this.#inVain.delete(id)
+      this.#shortReturns.delete(id)
       this.#isBack.delete(id)
     }
     if (stateOf(after) !== 'Relaxed' || stateOf(before) === 'Relaxed') return
     const now = this.#world.clock.now()
     this.#relaxedAt.set(id, now)
-    const isInVain = now - (this.#returns.get(id) ?? Number.NEGATIVE_INFINITY) < IN_VAIN_MS
-    if (!isInVain) this.#inVain.delete(id)
-    else if (this.#isBack.has(id)) this.#inVain.set(id, (this.#inVain.get(id) ?? 0) + 1)
+    const isShort = now - (this.#returns.get(id) ?? Number.NEGATIVE_INFINITY) < LASTING_MS
+    if (!isShort) this.#shortReturns.delete(id)
+    else if (this.#isBack.has(id)) this.#shortReturns.set(id, (this.#shortReturns.get(id) ?? 0) + 1)
     this.#isBack.delete(id)
   }
 
@@ -72,7 +72,7 @@ export class Moves {
     const relaxedAt = Math.max(this.#relaxedAt.get(id) ?? Number.NEGATIVE_INFINITY, waitsSince(before) ?? now)
     this.#returns.set(id, now)
     this.#isBack.add(id)
-    const waitMs = Math.min(WINDOW_MS * 2 ** (this.#inVain.get(id) ?? 0), MAX_WAIT_MS)
+    const waitMs = Math.min(WINDOW_MS * 2 ** (this.#shortReturns.get(id) ?? 0), MAX_WAIT_MS)
     if (now - last < WINDOW_MS) {
       throw new Violation(
         'one-return-per-window',

@@ -224,7 +224,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: `${DECIDE}/returns.ts`,
     search: 'failbackWindowMs * 2 ** (returned?.times ?? 0)',
     replacement: 'failbackWindowMs',
-    breaks: 'failback: a workload waits no longer after returns in vain',
+    breaks: 'failback: a workload waits no longer after returns that did not last',
     guarantees: ['returns-after-window'],
   },
 ]

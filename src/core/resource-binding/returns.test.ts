@@ -28,7 +28,7 @@ describe('the wait of a binding', () => {
     { name: 'without a claim', fields: { state: 'Kept' }, want: DEFAULT_TIMING.releaseDelayMs },
     { name: 'for preferred data', fields: { state: 'Narrowed', returned: returned(5) }, want: WINDOW },
     { name: 'that never returned', fields: {}, want: WINDOW },
-    { name: 'after one return in vain', fields: { returned: returned(1) }, want: 2 * WINDOW },
+    { name: 'after one return that did not last', fields: { returned: returned(1) }, want: 2 * WINDOW },
     { name: 'after eight', fields: { returned: returned(8) }, want: 256 * WINDOW },
     { name: 'after nine: a day', fields: { returned: returned(9) }, want: 86_400_000 },
     { name: 'after a forged number: a day', fields: { returned: returned(1e300) }, want: 86_400_000 },

@@ -408,7 +408,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
   })
 
   /** The workload runs elsewhere, returns after the wait, and is refused again. */
-  function returnInVain({ binding, now }: { binding: ResourceBinding; now: number }) {
+  function returnBriefly({ binding, now }: { binding: ResourceBinding; now: number }) {
     const waits = loop({ ...binding, spec: { ...binding.spec, ...runsIn('m1') } }, claims, { now })
     const plan = planBinding(makeInput({ binding: waits.binding, claims, clusters: healthy, now }))
     const waitMs = plan.requeueAfterMs ?? Number.NaN
@@ -418,18 +418,18 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     return { waitMs, message: waits.message, back, now: now + waitMs }
   }
 
-  test('waits twice as long after each return in vain, and at most a day', () => {
+  test('waits twice as long after each return that did not last, and at most a day', () => {
     let binding = relaxed.binding
     let now = NOW
     const waits: number[] = []
     for (let i = 0; i < 10; i++) {
-      const vain = returnInVain({ binding, now })
-      waits.push(vain.waitMs / WINDOW)
+      const attempt = returnBriefly({ binding, now })
+      waits.push(attempt.waitMs / WINDOW)
       const returns = i === 0 ? '' : i === 1 ? ' after its last return' : ` after its last ${i} returns`
-      expect(vain.message).toMatch(new RegExp(`did not stay there${returns}$|window is over$`))
-      expect(vain.message.endsWith('window is over')).toBe(i === 0)
-      now = vain.now + 10_000
-      binding = loop(refused(vain.back.binding), claims, { now }).binding
+      expect(attempt.message).toMatch(new RegExp(`did not stay there${returns}$|window is over$`))
+      expect(attempt.message.endsWith('window is over')).toBe(i === 0)
+      now = attempt.now + 10_000
+      binding = loop(refused(attempt.back.binding), claims, { now }).binding
     }
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 288])
   })
@@ -438,11 +438,11 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     { name: 'an hour', stayedMs: 12 * WINDOW, want: WINDOW },
     { name: 'less than an hour', stayedMs: 12 * WINDOW - 1, want: 2 * WINDOW },
   ])('waits $want ms after it was with its data for $name', ({ stayedMs, want }) => {
-    const { back, now } = returnInVain({ binding: relaxed.binding, now: NOW })
+    const { back, now } = returnBriefly({ binding: relaxed.binding, now: NOW })
     const home = write(back.binding, runsIn('m3'), { claims, now }).binding
     expect(loop(home, claims, { now }).binding).toBe(home)
     const leaves = loop(refused(home), claims, { now: now + stayedMs }).binding
-    expect(returnInVain({ binding: leaves, now: now + stayedMs }).waitMs).toBe(want)
+    expect(returnBriefly({ binding: leaves, now: now + stayedMs }).waitMs).toBe(want)
   })
 
   test('goes to its data at once if that was broken, and the scheduler refuses all other clusters', () => {
