@@ -16,5 +16,6 @@ test.each([
 test('a text of 1 MiB takes no more than linear time', () => {
   const start = performance.now()
   expect(printable(' \n'.repeat(512 * 1024))).toHaveLength(1024 * 1024)
-  expect(performance.now() - start).toBeLessThan(1_000)
+  // A quiet machine needs a few milliseconds; quadratic time would be hours.
+  expect(performance.now() - start).toBeLessThan(20_000)
 })

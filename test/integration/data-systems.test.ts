@@ -70,7 +70,11 @@ async function measure(store: FolderStore, label: string): Promise<number> {
   return times.sort((a, b) => a - b)[Math.floor(TIMES / 2)] ?? 0
 }
 
-test('a claim takes at most 1.5 times as long beside systems that refuse and hang', async () => {
+// The machine may be busy during one of the measurements. A defect makes each attempt fail.
+test('a claim takes at most 1.5 times as long beside systems that refuse and hang', {
+  timeout: 60_000,
+  retry: 2,
+}, async () => {
   const store = await storeOf()
   const { systems, hangs } = await openThree()
   runLoops({ store, systems, loops: openLoops({ propagate: 'dataBound', distribution: 'builtin' }) })
@@ -88,4 +92,4 @@ test('a claim takes at most 1.5 times as long beside systems that refuse and han
   expect(hangs.requests.length).toBeGreaterThan(0)
   expect(during / alone).toBeLessThan(1.5)
   expect(after / alone).toBeLessThan(1.5)
-}, 60_000)
+})

@@ -144,19 +144,16 @@ describe('a mover that is canceled', () => {
   test.each([
     { name: 'by SIGTERM', how: async (mover: ReturnType<typeof startMover>) => void mover.kill('SIGTERM') },
     { name: 'by its cancel file', how: async () => writeFile(join(root, 'cancel'), 'true') },
-  ])('$name ends within two seconds, says so, and leaves what it has to the next', async ({ how }) => {
+  ])('$name ends while requests are open, says so, and leaves what it has to the next', async ({ how }) => {
     s3.put('raw/large', randomBytes(15 * PART))
     const { held, release } = holdAfter(8)
     const mover = startMover(root, [...words, '--cancel-file', join(root, 'cancel')])
     await held
 
-    const before = performance.now()
     await how(mover)
-    const status = await mover.ended
-    const took = performance.now() - before
 
-    expect(status).toBe(4)
-    expect(took).toBeLessThan(2000)
+    // No request is answered before the end.
+    expect(await mover.ended).toBe(4)
     expect(readResult(root)).toMatchObject({ outcome: 'canceled', bytes: 8 * PART, movedBytes: 8 * PART })
     expect(await readdir(root)).not.toContain('data')
     s3.misbehave(() => undefined)

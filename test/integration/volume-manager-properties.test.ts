@@ -294,9 +294,9 @@ test('whatever happens, no change of a pod is deleted before it was written back
       for (const n of [1, 2, 3]) await happen(world, { what: 'add', node: n })
       world.fate = () => 'completes'
       for (let i = 0; i < 6; i++) await world.pass(700)
-      if (!(await world.manager())) await world.store.create(volumeManagers, written('a'))
-      // Changes of a source wait until the spec has this source again.
-      for (const folder of ['b', 'a']) {
+      // Changes of a source wait until the spec has this source again; so does a deletion.
+      for (const folder of ['b', 'a', 'a']) {
+        if (!(await world.manager())) await world.store.create(volumeManagers, written(folder))
         await world.change({ spec: { ...written(folder).spec, state: '' } })
         for (let i = 0; i < 4; i++) await world.pass(700)
       }

@@ -175,18 +175,16 @@ describe.each(READERS.map((words) => ({ command: words[0] ?? '', words })))('$co
 })
 
 describe('an API server that cannot be used:', () => {
-  test('one that never responds ends the command within five seconds', async () => {
+  test('one that never responds ends the command after four seconds', async () => {
     const sockets = new Set<{ destroy(): void }>()
     const server = await listenTcp(createServer((socket) => sockets.add(socket)))
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()))
-    const startedAt = performance.now()
     const { status, stderr } = await runReader(['status'], { hub: { server } })
-    expect(performance.now() - startedAt).toBeLessThan(5000)
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: `lodestone status: API server ${server}: no response within 4 s; check the address of the server in the kubeconfig, firewalls and proxies\n`,
     })
-  }, 10_000)
+  })
 
   test('the certificate of another CA', async () => {
     const now = Date.now()

@@ -351,7 +351,8 @@ describe('hostile replies', () => {
     server.serve = () => reply
     const started = performance.now()
     expect((await queryError(locate(open(), query))).code).toBe('unreachable')
-    expect(performance.now() - started).toBeLessThan(5000)
+    // A quiet machine needs a fraction of a second.
+    expect(performance.now() - started).toBeLessThan(20_000)
   })
 })
 
