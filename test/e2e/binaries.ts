@@ -73,6 +73,12 @@ const groups = {
     module: 'kuberay',
     packages: { 'ray-operator': 'github.com/ray-project/kuberay/ray-operator' },
   },
+  // The controller of LeaderWorkerSet, with Kubernetes libraries of its own. Its CRDs are in workloadDefinitions.
+  lws: {
+    variable: 'LWS_ASSETS',
+    module: 'lws',
+    packages: { lws: 'sigs.k8s.io/lws/cmd' },
+  },
   // The code of Argo CD and Flux that compares and syncs objects, and that tells their health. The sources are in the folder.
   gitops: {
     variable: 'GITOPS_ASSETS',
@@ -212,6 +218,11 @@ export async function ensureCertManager(log: Log = logToStderr): Promise<string>
 /** The absolute path of the operator of KubeRay. */
 export async function ensureRayOperator(log: Log = logToStderr): Promise<string> {
   return (await ensureGroup('kuberay', log))['ray-operator']
+}
+
+/** The absolute path of the controller of LeaderWorkerSet. */
+export async function ensureLeaderWorkerSet(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('lws', log)).lws
 }
 
 /** The absolute path of jq. */
