@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { DATA_CHECK_CONTROLLER } from '../src/api/kueue.ts'
 import { configSection } from '../src/app/config/config.ts'
 import type { Field as ConfigField } from '../src/app/config/section.ts'
-import type { Command } from '../src/cli/command.ts'
+import type { NamedCommand } from '../src/cli/command.ts'
 import { loadCommands } from '../src/cli/index.ts'
 import { fieldLine, fieldLines, type Field as SchemaField } from '../src/cli/pages/api-page.ts'
 import { listItem } from '../src/cli/pages/markdown.ts'
@@ -64,7 +64,7 @@ function keyLines(path: string, field: ConfigField<unknown> | undefined): string
   return [fieldLine(path, { ...own, ...(items && { items }), default: value, description: meaning })]
 }
 
-function cliPage(commands: readonly Command[]): string {
+function cliPage(commands: readonly NamedCommand[]): string {
   return `# Commands
 
 ${NOTE}
@@ -80,7 +80,7 @@ ${commands.map(commandSection).join('\n\n')}
 `
 }
 
-function commandSection({ name, summary, usage, options, examples }: Command): string {
+function commandSection({ name, summary, usage, options, examples }: NamedCommand): string {
   const items = Object.entries(options).map(([option, { short, value, description }]) => {
     const words = `${short ? `-${short}, ` : ''}--${option}${value ? ` ${value}` : ''}`
     return listItem(`\`${words}\`: ${description}`)

@@ -5,12 +5,10 @@ import { type Config, loadConfig } from '../app/config/config.ts'
 import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
 import { CONNECTION_OPTIONS, connect } from './options/connect.ts'
 
 export const certs: Command = {
-  name: 'certs',
-  summary: 'Create, show or renew the certificates of the server',
   usage: '[--directory DIR] [--host NAME]… [--renew]',
   options: {
     config: {
@@ -37,7 +35,6 @@ export const certs: Command = {
       description: 'Cluster with the Secret of the certificates (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
     },
     renew: { type: 'boolean', description: 'Publish a new CA now; it signs after callers trust it' },
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone certs', does: 'Create missing certificates, and show all' },

@@ -36,9 +36,8 @@ export interface Option {
   description: string
 }
 
+/** A command as its file has it. The table of commands adds its name, its summary and `--help`. */
 export interface Command {
-  name: string
-  summary: string
   /** The arguments in the help, e.g. `-f FILE… [--folder DIR]`. */
   usage: string
   options: Record<string, Option>
@@ -49,6 +48,11 @@ export interface Command {
   examples: { command: string; does: string }[]
   /** Runs the command and returns the exit status. */
   run(args: Arguments, io: CommandIo): Promise<number>
+}
+
+export interface NamedCommand extends Command {
+  name: string
+  summary: string
 }
 
 /** Parsed arguments, checked against the options of the command. */
@@ -65,7 +69,7 @@ export class UsageError extends UserError {
 }
 
 /** Parses the arguments of a command. Throws `UsageError` with a suggestion for a mistyped option. */
-export function readArguments(command: Command, words: string[]): Arguments {
+export function readArguments(command: NamedCommand, words: string[]): Arguments {
   try {
     const { values, positionals } = parseArgs({
       args: withoutShortEquals(command.options, words),
@@ -116,7 +120,7 @@ function parseOptions(options: Record<string, Option>): NonNullable<ParseArgsCon
   )
 }
 
-function explainParseError(error: NodeJS.ErrnoException, { name, options }: Command): string {
+function explainParseError(error: NodeJS.ErrnoException, { name, options }: NamedCommand): string {
   const unknown = /'(-{1,2}[^']*)'/.exec(error.message)?.[1]
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && unknown) {
     const known = Object.keys(options).map((option) => `--${option}`)
@@ -153,7 +157,7 @@ export function painter(output: Output, env: CommandIo['env']): Paint {
 }
 
 /** The help of one command. */
-export function commandHelp({ name, summary, usage, options, examples }: Command): string {
+export function commandHelp({ name, summary, usage, options, examples }: NamedCommand): string {
   const rows = Object.entries(options).map(([option, { short, value, description }]) => {
     const words = `${short ? `-${short}, ` : '    '}--${option}${value ? ` ${value}` : ''}`
     return [words, description] as const
@@ -169,5 +173,3 @@ export function commandHelp({ name, summary, usage, options, examples }: Command
     '',
   ].join('\n')
 }
-
-export const HELP_OPTION = { help: { type: 'boolean', short: 'h', description: 'Show this help' } } as const

@@ -2,7 +2,7 @@
 import { printable } from '../base/printable.ts'
 import { suggest } from '../base/suggest.ts'
 import { UserError } from '../base/user-error.ts'
-import { type Command, type CommandIo, commandHelp, readArguments } from './command.ts'
+import { type Command, type CommandIo, commandHelp, type NamedCommand, readArguments } from './command.ts'
 import { printableLines } from './format.ts'
 import { requestFailure } from './read-failure.ts'
 
@@ -10,7 +10,7 @@ import { requestFailure } from './read-failure.ts'
 const INTERRUPTED = 130
 
 interface Entry {
-  /** The summary of the command. The overview shows it without loading the command. */
+  /** The overview shows it without loading the command. */
   summary: string
   /** Imports the command. The modules of all commands take seconds, and would increase the memory of a mover Pod. */
   load(): Promise<Command>
@@ -92,9 +92,20 @@ const table: Readonly<Record<string, Entry>> = {
   },
 }
 
+const HELP_OPTION = { help: { type: 'boolean', short: 'h', description: 'Show this help' } } as const
+
 /** Imports every command, in the order of the overview. */
-export function loadCommands(): Promise<Command[]> {
-  return Promise.all(Object.values(table).map(({ load }) => load()))
+export async function loadCommands(): Promise<NamedCommand[]> {
+  const commands = await Promise.all(Object.keys(table).map(loadCommand))
+  return commands.filter((command) => command !== undefined)
+}
+
+/** Imports a command; undefined if there is none of this name. */
+async function loadCommand(name: string): Promise<NamedCommand | undefined> {
+  const entry = Object.hasOwn(table, name) ? table[name] : undefined
+  if (!entry) return undefined
+  const command = await entry.load()
+  return { ...command, name, summary: entry.summary, options: { ...command.options, ...HELP_OPTION } }
 }
 
 /**
@@ -107,7 +118,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   const first = given === '--version' ? 'version' : given
   if (first === '__complete') {
     const { runComplete } = await import('./completion/run.ts')
-    return runComplete(words.slice(1), io, { names: Object.keys(table), load: (name) => findEntry(name)?.load() })
+    return runComplete(words.slice(1), io, { names: Object.keys(table), load: loadCommand })
   }
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
@@ -115,12 +126,11 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
     io.stdout.write(overview())
     return asksForHelp ? 0 : 2
   }
-  const entry = findEntry(name)
-  if (!entry) {
+  const command = await loadCommand(name)
+  if (!command) {
     io.stderr.write(`lodestone: ${printable(unknownName(name))}\nSee 'lodestone --help'.\n`)
     return 2
   }
-  const command = await entry.load()
   if (rest.includes('--help') || rest.includes('-h')) {
     io.stdout.write(commandHelp(command))
     return 0
@@ -141,10 +151,6 @@ function unknownName(name: string): string {
   return name.startsWith('-')
     ? `unknown option ${name}${suggest(name, ['--help', '--version'])}; options follow the command`
     : `unknown command ${name}${suggest(name, Object.keys(table))}`
-}
-
-function findEntry(name: string): Entry | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined
 }
 
 function overview(): string {

@@ -10,12 +10,10 @@ import { defined } from '../base/json.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
 import { dependencyKinds } from '../store/kinds/dependencies.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
+import type { Arguments, Command, CommandIo } from './command.ts'
 import { renderYaml } from './output.ts'
 
 export const kustomizeConfig: Command = {
-  name: 'kustomize-config',
-  summary: 'Print the kustomize configuration that keeps names in claims and policies right',
   usage: '[--config FILE]',
   options: {
     config: {
@@ -24,7 +22,6 @@ export const kustomizeConfig: Command = {
       value: 'FILE',
       description: 'Configuration file of the server, for its kinds',
     },
-    ...HELP_OPTION,
   },
   examples: [
     {

@@ -19,7 +19,7 @@ import { suggest } from '../base/suggest.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
 import { readCaFile } from './options/read-values.ts'
 import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
@@ -34,8 +34,6 @@ const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter', 'election', 'absence',
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
-  name: 'manifests',
-  summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
   usage:
     '[crds] [registration] [rbac] [volumes] [interpreter] [election] [absence] [uninstall] [page] [--url URL] [--ca FILE]',
   options: {
@@ -60,7 +58,6 @@ export const manifests: Command = {
       value: 'DIR',
       description: 'Write the generated files of the repository under DIR instead of printing',
     },
-    ...HELP_OPTION,
   },
   positionals: true,
   arguments: PARTS,

@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Command, readArguments } from './command.ts'
+import { readArguments } from './command.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from './output.ts'
 
-const command: Command = {
-  name: 'show',
-  summary: '',
-  usage: '',
-  options: OUTPUT_OPTION,
-  examples: [],
-  run: async () => 0,
-}
+const command = { name: 'show', summary: '', usage: '', options: OUTPUT_OPTION, examples: [], run: async () => 0 }
 
 describe('readFormat', () => {
   test.each([

@@ -1,6 +1,6 @@
 /** `lodestone test`: runs manifests with expected results. */
 import { setImmediate } from 'node:timers/promises'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
+import { type Arguments, type Command, type CommandIo, painter, UsageError } from './command.ts'
 import type { TestCase } from './conversations/complete-test.ts'
 import { readTests } from './conversations/read-tests.ts'
 import { REPORT_FORMATS, REPORTS } from './conversations/report.ts'
@@ -9,8 +9,6 @@ import { updateFiles } from './conversations/update.ts'
 import { readFormat } from './output.ts'
 
 export const test: Command = {
-  name: 'test',
-  summary: 'Run tests: manifests with the expected decision of admission',
   usage: 'DIR… [--run PATTERN] [-o text|junit|json] [--update]',
   options: {
     output: {
@@ -26,7 +24,6 @@ export const test: Command = {
       description: 'Run only tests whose name or description matches this regular expression',
     },
     update: { type: 'boolean', description: 'Write the actual results into the files of failed tests' },
-    ...HELP_OPTION,
   },
   positionals: true,
   examples: [

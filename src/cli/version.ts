@@ -1,6 +1,6 @@
 /** `lodestone version`: prints the version, the commit of the build, and the supported versions of Kubernetes and Karmada. */
 import { readBuildInfo } from '../telemetry/build-info.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
+import type { Arguments, Command, CommandIo } from './command.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from './output.ts'
 
 /** The minor versions with which the end-to-end tests ran, oldest first, as docs/reference/compatibility.md shows. */
@@ -10,10 +10,8 @@ export const SUPPORTED_VERSIONS = {
 }
 
 export const version: Command = {
-  name: 'version',
-  summary: 'Print the version, and the supported versions of Kubernetes and Karmada',
   usage: '[-o FORMAT]',
-  options: { ...PLAIN_OUTPUT_OPTION, ...HELP_OPTION },
+  options: PLAIN_OUTPUT_OPTION,
   examples: [
     { command: 'lodestone version', does: 'Print the version' },
     { command: 'lodestone version -o json', does: 'The same for scripts' },

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { UserError } from '../../base/user-error.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, painter } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, type Paint, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { namespaceOption, readNamespace } from '../options/namespace.ts'
 import { CONFIG_OPTION } from '../options/read-config.ts'
@@ -19,8 +19,6 @@ import { certificateAuthority, registration } from './registration.ts'
 import { crds, karmadaVersion, kubernetesVersion } from './versions.ts'
 
 export const checkInstall: Command = {
-  name: 'check-install',
-  summary: 'Check that Lodestone is installed and works on an API server',
   usage: '[--kubeconfig FILE] [--gone] [--wait DURATION] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
@@ -30,7 +28,6 @@ export const checkInstall: Command = {
     gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },
     wait: { type: 'string', value: 'DURATION', description: 'Repeat the checks until all pass, e.g. 2m or 90s' },
     ...PLAIN_OUTPUT_OPTION,
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone check-install --kubeconfig karmada.config', does: 'Check a hub' },

@@ -16,8 +16,6 @@ import { describeFinding } from './render/text.ts'
 import { hasFailed, type Report } from './report.ts'
 
 export const check: Command = {
-  name: 'check',
-  summary: 'Show what admission would do to manifests, and change nothing',
   usage: '-f FILE… [--folder DIR | --kubeconfig FILE] [-n NAMESPACE] [--config FILE] [--fail-on LEVEL] [-o FORMAT]',
   options: CHECK_OPTIONS,
   positionals: true,

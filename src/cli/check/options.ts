@@ -1,6 +1,6 @@
 /** The options of `lodestone check`, and their validation. */
 import { suggest } from '../../base/suggest.ts'
-import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
+import { type Arguments, type Option, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone } from '../options/connect.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
@@ -57,7 +57,6 @@ export const CHECK_OPTIONS = {
     description: `${FORMAT_NAMES.join(', ')} (default: text; yaml: the objects as they would be stored)`,
     values: FORMAT_NAMES,
   },
-  ...HELP_OPTION,
 } as const satisfies Record<string, Option>
 
 export interface CheckOptions {

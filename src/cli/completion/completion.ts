@@ -1,13 +1,11 @@
 /** `lodestone completion`: prints the completion script of a shell. */
 import { suggest } from '../../base/suggest.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { completionScript, SHELLS } from './scripts.ts'
 
 export const completion: Command = {
-  name: 'completion',
-  summary: 'Print the completion script for bash, zsh or fish',
   usage: SHELLS.join('|'),
-  options: HELP_OPTION,
+  options: {},
   positionals: true,
   arguments: SHELLS,
   examples: [

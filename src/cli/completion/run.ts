@@ -5,7 +5,7 @@ import { type Candidate, completeWord, DIRECTIVES, splitOption } from './complet
 /** The commands, which are loaded on demand. */
 export interface CommandTable {
   names: readonly string[]
-  load(name: string): Promise<Command> | undefined
+  load(name: string): Promise<Command | undefined>
 }
 
 /**

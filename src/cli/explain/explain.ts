@@ -2,7 +2,7 @@
 import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { printable } from '../../base/printable.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, type Paint, painter } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, type Paint, painter } from '../command.ts'
 import { readTarget } from '../kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
@@ -13,15 +13,12 @@ import type { Context } from './target.ts'
 import { drawTree, type TreeNode, treeData } from './tree.ts'
 
 export const explain: Command = {
-  name: 'explain',
-  summary: 'Explain a workload, its data and its placement, or any object that decides them',
   usage: 'KIND/NAME [-n NAMESPACE] [-o text|wide|json|yaml] [--folder DIR | --kubeconfig FILE]',
   options: {
     ...namespaceOption('The namespace (default: that of the context)'),
     ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
     ...KARMADA_VERSION_OPTION,
-    ...HELP_OPTION,
   },
   positionals: true,
   arguments: 'object',

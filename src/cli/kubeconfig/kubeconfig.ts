@@ -9,7 +9,7 @@ import { describeFileError } from '../../base/file-error.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type ConnectionSource, serverAddress } from '../../store/cluster/connection.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, selectConnection } from '../options/connect.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readCaFile, readDuration } from '../options/read-values.ts'
@@ -25,8 +25,6 @@ const SECRET = { name: 'lodestone-hub', key: 'kubeconfig' }
 const DEFAULT_DURATION = '720h'
 
 export const kubeconfig: Command = {
-  name: 'kubeconfig',
-  summary: 'Print a kubeconfig with a token of Lodestone, also as a Secret for its pods',
   usage: '[--kubeconfig FILE] [--context NAME] [--duration DURATION] [--server URL] [-o kubeconfig|secret]',
   options: {
     ...CONNECTION_OPTIONS,
@@ -68,7 +66,6 @@ export const kubeconfig: Command = {
       value: 'FILE',
       description: 'Write into this file instead, which only its owner may read',
     },
-    ...HELP_OPTION,
   },
   examples: [
     {

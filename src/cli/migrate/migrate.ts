@@ -3,7 +3,7 @@
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
+import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { repeating } from '../patient-connection.ts'
 import {
@@ -18,8 +18,6 @@ import {
 } from './apply.ts'
 
 export const migrate: Command = {
-  name: 'migrate',
-  summary: 'Remove finalizers, annotations and suspensions of volcano-global from a hub',
   usage: '[--kubeconfig FILE] [--context NAME] [--keep-suspensions] [--apply]',
   options: {
     ...CONNECTION_OPTIONS,
@@ -28,7 +26,6 @@ export const migrate: Command = {
       description: 'Keep suspensions of scheduling, for hubs where another controller suspends workloads',
     },
     apply: { type: 'boolean', description: 'Make the changes (default: only print them)' },
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone migrate --kubeconfig karmada.config', does: 'Print every change, and make none' },

@@ -18,7 +18,7 @@ import { type MoverIo, type MoverRun, runMover } from '../../mover/run.ts'
 import { upload } from '../../mover/upload/upload.ts'
 import { AGENT_NETWORKS } from '../../s3/role.ts'
 import { openLogger } from '../../telemetry/logger.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { openEventSink, readIdentity } from './events.ts'
 import {
   bytes,
@@ -38,10 +38,8 @@ import {
 } from './options.ts'
 
 export const mover: Command = {
-  name: 'mover',
-  summary: 'Download, upload, check or delete the data of a volume, as the Pod of a data mover does',
   usage: 'download|upload|prepare|check|delete --root DIR --target PLACE [--source PLACE]',
-  options: { ...MOVER_OPTIONS, ...HELP_OPTION },
+  options: MOVER_OPTIONS,
   positionals: true,
   examples: [
     {

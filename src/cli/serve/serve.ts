@@ -19,15 +19,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
-import {
-  type Arguments,
-  type Command,
-  type CommandIo,
-  HELP_OPTION,
-  readArguments,
-  UsageError,
-  usesColor,
-} from '../command.ts'
+import { type Arguments, type Command, type CommandIo, readArguments, UsageError, usesColor } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, openHostConnection, selectConnection } from '../options/connect.ts'
 import { containerBytes } from './heap-limit.ts'
@@ -36,8 +28,6 @@ import { memoryWarning } from './memory.ts'
 import { serveConfigOf } from './serve-config.ts'
 
 export const serve: Command = {
-  name: 'serve',
-  summary: 'Serve admission webhooks on a hub, in a cluster or on a folder of manifests',
   usage: '[--kubeconfig FILE | --folder DIR] [--config FILE]',
   options: {
     ...CONNECTION_OPTIONS,
@@ -65,7 +55,6 @@ export const serve: Command = {
       values: LOG_LEVELS,
       description: `One of ${LOG_LEVELS.join(', ')} (default: info)`,
     },
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone serve --folder examples/hub', does: 'Try it without a cluster' },
@@ -127,7 +116,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
 async function servePage(folder: string, io: CommandIo): Promise<void> {
   const { ui } = await import('../ui/ui.ts')
   try {
-    await ui.run(readArguments(ui, ['--folder', folder]), io)
+    await ui.run(readArguments({ ...ui, name: 'ui', summary: '' }, ['--folder', folder]), io)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     io.stderr.write(`lodestone serve: ${error.message}\n`)

@@ -13,15 +13,13 @@ import {
   writeSnapshot,
   writeSnapshotFile,
 } from '../../store/snapshot/write-snapshot.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
 
 export const snapshot: Command = {
-  name: 'snapshot',
-  summary: 'Write what decides placements on a hub into a file, for questions without the hub',
   usage: '[-o FILE] [--anonymous] [--folder DIR | --kubeconfig FILE]',
   options: {
     output: { type: 'string', short: 'o', value: 'FILE', description: 'The file to write (default: standard output)' },
@@ -35,7 +33,6 @@ export const snapshot: Command = {
       description: 'Configuration file of the server: permissions of claims, waiting times, workload kinds, prices',
     },
     ...KARMADA_VERSION_OPTION,
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone snapshot --kubeconfig karmada.config -o fleet.lsnap', does: 'The snapshot of a hub' },

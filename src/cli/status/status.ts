@@ -11,7 +11,7 @@ import { suggest } from '../../base/suggest.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, painter, UsageError } from '../command.ts'
 import { decisionSettings } from '../decision-settings.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
@@ -26,8 +26,6 @@ import { renderStatus } from './render.ts'
 import type { Section, StatusReport } from './report.ts'
 
 export const status: Command = {
-  name: 'status',
-  summary: 'Show claims, workloads on hold, volumes, sources and data systems',
   usage: '[-n NAMESPACE] [--held] [--volumes] [--system NAME] [-o FORMAT] [--watch] [--folder DIR | --kubeconfig FILE]',
   options: {
     ...namespaceOption('Read only claims, holds and volumes of this namespace, and the kinds that the user may list'),
@@ -38,7 +36,6 @@ export const status: Command = {
     watch: { type: 'boolean', short: 'w', description: 'Show it again after each change' },
     ...OUTPUT_OPTION,
     ...SOURCE_OPTIONS,
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone status --kubeconfig karmada.config', does: 'The current state of a hub' },

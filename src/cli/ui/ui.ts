@@ -19,7 +19,7 @@ import { bindingKinds } from '../../store/kinds/bindings.ts'
 import { injectionKinds } from '../../store/kinds/volumes.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { withWholePolicies } from '../check/hub/read-hub.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { decisionSettings } from '../decision-settings.ts'
 import { objectsPlace } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
@@ -54,8 +54,6 @@ const LOGINS = ['link', 'token'] as const
 const LOOPBACK = '127.0.0.1'
 
 export const ui: Command = {
-  name: 'ui',
-  summary: 'Show what waits, and where data is, on a page in the browser',
   usage: '[-n NAMESPACE] [--open] [--port PORT] [--host NAME…] [--folder DIR | --kubeconfig FILE]',
   options: {
     ...namespaceOption('Read only this namespace, and the kinds that the user may list (default: all namespaces)'),
@@ -86,7 +84,6 @@ export const ui: Command = {
     },
     ...SOURCE_OPTIONS,
     ...KARMADA_VERSION_OPTION,
-    ...HELP_OPTION,
   },
   examples: [
     { command: 'lodestone ui --kubeconfig karmada.config', does: 'A hub, with the rights of this kubeconfig' },

@@ -9,7 +9,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
 import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION } from '../command.ts'
+import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../options/connect.ts'
 import { CONFIG_OPTION } from '../options/read-config.ts'
 import { readDuration } from '../options/read-values.ts'
@@ -31,8 +31,6 @@ import { deleteLease, findAllLeases, findLeases, hasLeader, isConfigured, withdr
 import { limited, type Removed, type Report, renderReport } from './report.ts'
 
 export const uninstall: Command = {
-  name: 'uninstall',
-  summary: 'Remove Lodestone and everything that it wrote from a hub or a cluster',
   usage: '[--kubeconfig FILE] [--yes] [--keep-data] [--restore] [--crds] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
@@ -53,7 +51,6 @@ export const uninstall: Command = {
       description: 'How long Lodestone may take to delete the data, e.g. 90s (default: 5m)',
     },
     ...PLAIN_OUTPUT_OPTION,
-    ...HELP_OPTION,
   },
   examples: [
     {

@@ -4,7 +4,7 @@ import { EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
 import { type NamedSupposition, readSupposition, type SuppositionOption } from '../../core/what-if/supposition.ts'
 import type { Answer } from '../../queries/what-if/ask.ts'
 import type { GivenManifests } from '../check/input/read-manifests.ts'
-import { type Arguments, HELP_OPTION, type Option, UsageError } from '../command.ts'
+import { type Arguments, type Option, UsageError } from '../command.ts'
 import { SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
 import { namespaceOption } from '../options/namespace.ts'
@@ -81,7 +81,6 @@ export const WHAT_IF_OPTIONS = {
     description: 'Read a snapshot of a hub instead; several snapshots are several hubs',
   },
   ...KARMADA_VERSION_OPTION,
-  ...HELP_OPTION,
 } as const satisfies Record<string, Option>
 
 /** A change of the fleet that is supposed. */

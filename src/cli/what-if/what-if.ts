@@ -11,8 +11,6 @@ import { type Supposed, SuppositionError, supposeKnown, type UnknownNameError } 
 import { tabulate } from './table.ts'
 
 export const whatIf: Command = {
-  name: 'what-if',
-  summary: 'Answer what happens to workloads if a cluster is lost, data moves or manifests are applied',
   usage: 'SUPPOSITION… [--fail-if CONDITION] [-o FORMAT] [--folder DIR | --snapshot FILE… | --kubeconfig FILE]',
   options: WHAT_IF_OPTIONS,
   examples: [
