@@ -6,17 +6,13 @@ import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
-import { CONNECTION_OPTIONS, connect } from './options/connect.ts'
+import { CONNECTION_OPTIONS, connect, connectionOptions } from './options/connect.ts'
+import { configOption } from './options/read-config.ts'
 
 export const certs: Command = {
   usage: '[--directory DIR] [--host NAME]… [--renew]',
   options: {
-    config: {
-      type: 'string',
-      short: 'c',
-      value: 'FILE',
-      description: 'Configuration file: storage and hosts of the certificates',
-    },
+    ...configOption('Configuration file: storage and hosts of the certificates'),
     directory: {
       type: 'string',
       short: 'd',
@@ -29,11 +25,9 @@ export const certs: Command = {
       value: 'NAME',
       description: 'Further DNS name or IP address of the server',
     },
-    ...CONNECTION_OPTIONS,
-    kubeconfig: {
-      ...CONNECTION_OPTIONS.kubeconfig,
-      description: 'Cluster with the Secret of the certificates (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
-    },
+    ...connectionOptions(
+      'Cluster with the Secret of the certificates (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
+    ),
     renew: { type: 'boolean', description: 'Publish a new CA now; it signs after callers trust it' },
   },
   examples: [

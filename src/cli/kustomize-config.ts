@@ -11,17 +11,13 @@ import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
 import { dependencyKinds } from '../store/kinds/dependencies.ts'
 import type { Arguments, Command, CommandIo } from './command.ts'
+import { configOption } from './options/read-config.ts'
 import { renderYaml } from './output.ts'
 
 export const kustomizeConfig: Command = {
   usage: '[--config FILE]',
   options: {
-    config: {
-      type: 'string',
-      short: 'c',
-      value: 'FILE',
-      description: 'Configuration file of the server, for its kinds',
-    },
+    ...configOption('Configuration file of the server, for its kinds'),
   },
   examples: [
     {

@@ -20,6 +20,7 @@ import { SHIPPED_KINDS, type WorkloadKinds } from '../core/workload-kinds/kinds.
 import { absencePolicyBindings } from '../webhooks/absence.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
+import { configOption } from './options/read-config.ts'
 import { readCaFile } from './options/read-values.ts'
 import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
@@ -37,12 +38,7 @@ export const manifests: Command = {
   usage:
     '[crds] [registration] [rbac] [volumes] [interpreter] [election] [absence] [uninstall] [page] [--url URL] [--ca FILE]',
   options: {
-    config: {
-      type: 'string',
-      short: 'c',
-      value: 'FILE',
-      description: 'Configuration file, for the registration and its roles',
-    },
+    ...configOption('Configuration file, for the registration and its roles'),
     url: {
       type: 'string',
       value: 'URL',

@@ -26,16 +26,13 @@ import { hiddenKinds } from './hidden-kinds.ts'
 import { openFolder } from './open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './options/connect.ts'
 import { contextNamespace } from './options/namespace.ts'
-import { CONFIG_OPTION } from './options/read-config.ts'
+import { configOption } from './options/read-config.ts'
 import { notHub, nothingReadable, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
   ...CONNECTION_OPTIONS,
-  config: {
-    ...CONFIG_OPTION.config,
-    description: 'Configuration file of the server, for permissions of claims and prices',
-  },
+  ...configOption('Configuration file of the server, for permissions of claims and prices'),
 } as const
 
 const SYNC_TIMEOUT_MS = 60_000

@@ -8,28 +8,17 @@ export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
-export const OUTPUT_OPTION = {
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    description: 'text (default), wide (text with more details), json or yaml',
-    values: OUTPUT_FORMATS,
-  },
-} as const
+export const OUTPUT_OPTION = outputOption(OUTPUT_FORMATS, 'text (default), wide (text with more details), json or yaml')
 
 /** The formats of commands whose text has one form. */
 export const PLAIN_FORMATS = ['text', 'json', 'yaml'] as const
 
-export const PLAIN_OUTPUT_OPTION = {
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    description: 'text (default), json or yaml',
-    values: PLAIN_FORMATS,
-  },
-} as const
+export const PLAIN_OUTPUT_OPTION = outputOption(PLAIN_FORMATS, 'text (default), json or yaml')
+
+/** Returns the option `-o` of a command with these formats. */
+export function outputOption(values: readonly string[], description: string) {
+  return { output: { type: 'string', short: 'o', value: 'FORMAT', description, values } } as const
+}
 
 /** The API version of the JSON and YAML that a command prints for an answer of its own, next to a `kind`. */
 export const OUTPUT_API_VERSION = 'cli.lodestone.dev/v1alpha1'

@@ -6,18 +6,12 @@ import { readTests } from './conversations/read-tests.ts'
 import { REPORT_FORMATS, REPORTS } from './conversations/report.ts'
 import { runTest, type TestResult } from './conversations/run-test.ts'
 import { updateFiles } from './conversations/update.ts'
-import { readFormat } from './output.ts'
+import { outputOption, readFormat } from './output.ts'
 
 export const test: Command = {
   usage: 'DIR… [--run PATTERN] [-o text|junit|json] [--update]',
   options: {
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FORMAT',
-      description: 'text (default), junit or json',
-      values: REPORT_FORMATS,
-    },
+    ...outputOption(REPORT_FORMATS, 'text (default), junit or json'),
     run: {
       type: 'string',
       value: 'PATTERN',

@@ -5,7 +5,7 @@ import { UserError } from '../../base/user-error.ts'
 import { type Arguments, type Command, type CommandIo, type Paint, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { namespaceOption, readNamespace } from '../options/namespace.ts'
-import { CONFIG_OPTION } from '../options/read-config.ts'
+import { configOption } from '../options/read-config.ts'
 import { readDuration } from '../options/read-values.ts'
 import { readServiceAccount, SERVICE_ACCOUNT_OPTION } from '../options/service-account.ts'
 import { OUTPUT_API_VERSION, PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
@@ -22,7 +22,7 @@ export const checkInstall: Command = {
   usage: '[--kubeconfig FILE] [--gone] [--wait DURATION] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
-    ...CONFIG_OPTION,
+    ...configOption(),
     ...namespaceOption('Namespace for dry runs (default: that of the context). Nothing is created'),
     ...SERVICE_ACCOUNT_OPTION,
     gone: { type: 'boolean', description: 'Check instead that lodestone uninstall left nothing' },

@@ -1,11 +1,11 @@
 /** The options of `lodestone check`, and their validation. */
-import { suggest } from '../../base/suggest.ts'
 import { type Arguments, type Option, UsageError } from '../command.ts'
-import { CONNECTION_OPTIONS, checkFolderAlone } from '../options/connect.ts'
+import { checkFolderAlone, connectionOptions } from '../options/connect.ts'
 import { KARMADA_VERSION_OPTION } from '../options/karmada-version.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
-import { CONFIG_OPTION } from '../options/read-config.ts'
-import { readFormat } from '../output.ts'
+import { configOption } from '../options/read-config.ts'
+import { readChoice } from '../options/read-values.ts'
+import { outputOption, readFormat } from '../output.ts'
 import { FAIL_ON, type FailOn } from './findings/findings.ts'
 import { FORMATS, type FormatName } from './render/formats.ts'
 
@@ -26,14 +26,10 @@ export const CHECK_OPTIONS = {
     value: 'DIR',
     description: 'Existing manifests: claims, sources, policies, clusters',
   },
-  kubeconfig: {
-    ...CONNECTION_OPTIONS.kubeconfig,
-    description: 'Check against the objects of this hub, and write none of them (default: no cluster)',
-  },
-  context: {
-    ...CONNECTION_OPTIONS.context,
-    description: 'As --kubeconfig, with this context of the kubeconfig',
-  },
+  ...connectionOptions(
+    'Check against the objects of this hub, and write none of them (default: no cluster)',
+    'As --kubeconfig, with this context of the kubeconfig',
+  ),
   ...namespaceOption(
     'The namespace of checked manifests without one (with --kubeconfig, default: that of the context)',
   ),
@@ -43,20 +39,17 @@ export const CHECK_OPTIONS = {
     description: `${FAIL_ON_VALUES.join(', ')}: the least finding that fails (default: every error)`,
     values: FAIL_ON_VALUES,
   },
-  ...CONFIG_OPTION,
+  ...configOption(),
   ...KARMADA_VERSION_OPTION,
   'query-systems': {
     type: 'boolean',
     description:
       'Query the data systems of the configuration over the network, at most 30 s (default: static ones only)',
   },
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    description: `${FORMAT_NAMES.join(', ')} (default: text; yaml: the objects as they would be stored)`,
-    values: FORMAT_NAMES,
-  },
+  ...outputOption(
+    FORMAT_NAMES,
+    `${FORMAT_NAMES.join(', ')} (default: text; yaml: the objects as they would be stored)`,
+  ),
 } as const satisfies Record<string, Option>
 
 export interface CheckOptions {
@@ -76,21 +69,13 @@ export function readOptions(args: Arguments): CheckOptions {
   if (files.length === 0)
     throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
   checkFolderAlone(args)
-  const failOn = args.text('fail-on')
   return {
     files,
     folder: args.text('folder'),
     hasHub: args.text('kubeconfig') !== undefined || args.text('context') !== undefined,
     namespace: givenNamespace(args),
     queriesSystems: args.flag('query-systems'),
-    failOn: failOn === undefined ? 'ineffective' : readFailOn(failOn),
+    failOn: readChoice(args, 'fail-on', FAIL_ON_VALUES) ?? 'ineffective',
     format: readFormat(args, FORMAT_NAMES),
   }
-}
-
-function readFailOn(given: string): FailOn {
-  const found = FAIL_ON_VALUES.find((value) => value === given)
-  if (found) return found
-  const known = FAIL_ON_VALUES.join(', ')
-  throw new UsageError(`--fail-on takes one of ${known}, not ${given}${suggest(given, FAIL_ON_VALUES)}`)
 }

@@ -10,11 +10,11 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type ConnectionSource, serverAddress } from '../../store/cluster/connection.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
-import { CONNECTION_OPTIONS, connect, selectConnection } from '../options/connect.ts'
+import { connect, connectionOptions, selectConnection } from '../options/connect.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readCaFile, readDuration } from '../options/read-values.ts'
 import { readServiceAccount, SERVICE_ACCOUNT_OPTION, type ServiceAccountName } from '../options/service-account.ts'
-import { readFormat, renderYaml } from '../output.ts'
+import { outputOption, readFormat, renderYaml } from '../output.ts'
 import { notHub } from '../read-failure.ts'
 import { type ClusterEntry, planCluster } from './cluster.ts'
 import { requestToken } from './token.ts'
@@ -27,11 +27,9 @@ const DEFAULT_DURATION = '720h'
 export const kubeconfig: Command = {
   usage: '[--kubeconfig FILE] [--context NAME] [--duration DURATION] [--server URL] [-o kubeconfig|secret]',
   options: {
-    ...CONNECTION_OPTIONS,
-    kubeconfig: {
-      ...CONNECTION_OPTIONS.kubeconfig,
-      description: 'Kubeconfig of an administrator of the hub (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
-    },
+    ...connectionOptions(
+      'Kubeconfig of an administrator of the hub (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
+    ),
     ...SERVICE_ACCOUNT_OPTION,
     duration: {
       type: 'string',
@@ -53,13 +51,7 @@ export const kubeconfig: Command = {
       value: 'NAME',
       description: 'Name in the certificate at that address (default: that of the kubeconfig, without --server)',
     },
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FORMAT',
-      description: `kubeconfig (default), or secret: Namespace and Secret ${SECRET.name} for kubectl apply`,
-      values: FORMATS,
-    },
+    ...outputOption(FORMATS, `kubeconfig (default), or secret: Namespace and Secret ${SECRET.name} for kubectl apply`),
     ...namespaceOption(`Namespace of the Secret (default: ${LODESTONE.namespace})`),
     'output-file': {
       type: 'string',

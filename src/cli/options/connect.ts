@@ -7,14 +7,20 @@ import { probeServer } from '../../store/cluster/probe.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 
 /** The options of every command that contacts an API server. */
-export const CONNECTION_OPTIONS = {
-  kubeconfig: {
-    type: 'string',
-    value: 'FILE',
-    description: 'Kubeconfig of the API server (default: $KUBECONFIG, then in-cluster, then ~/.kube/config)',
-  },
-  context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
-} as const
+export const CONNECTION_OPTIONS = connectionOptions(
+  'Kubeconfig of the API server (default: $KUBECONFIG, then in-cluster, then ~/.kube/config)',
+)
+
+/** Returns the options of a connection with these descriptions. */
+export function connectionOptions(
+  kubeconfig: string,
+  context = 'Context of the kubeconfig (default: the current one)',
+) {
+  return {
+    kubeconfig: { type: 'string', value: 'FILE', description: kubeconfig },
+    context: { type: 'string', value: 'NAME', description: context },
+  } as const
+}
 
 /** Throws `UsageError` if a folder is given together with an API server. */
 export function checkFolderAlone(args: Arguments): void {

@@ -3,9 +3,10 @@ import { type Config, DEFAULT_CONFIG, loadConfig } from '../../app/config/config
 import { withPluginPath } from '../../app/config/systems-config.ts'
 import type { Arguments, CommandIo } from '../command.ts'
 
-export const CONFIG_OPTION = {
-  config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file of the server' },
-} as const
+/** Returns the option `-c` of a command with this description. */
+export function configOption(description = 'Configuration file of the server') {
+  return { config: { type: 'string', short: 'c', value: 'FILE', description } } as const
+}
 
 /**
  * `PLUGIN_CONFIG_PATH` applies to each of these commands as to the server, so that they know the same data systems.

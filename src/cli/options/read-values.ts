@@ -1,7 +1,21 @@
-/** Reads the values of options that several commands have: a port, a duration, the file of a CA. */
+/** Reads the values of options that several commands have: a word, a port, a duration, the file of a CA. */
 import { readFileSync } from 'node:fs'
 import { describeFileError } from '../../base/file-error.ts'
+import { suggest } from '../../base/suggest.ts'
 import { type Arguments, UsageError } from '../command.ts'
+
+/** Returns the word of an option that takes one of these; undefined without it. Throws `UsageError` with a suggestion for another word. */
+export function readChoice<const Word extends string>(
+  args: Arguments,
+  option: string,
+  words: readonly Word[],
+): Word | undefined {
+  const given = args.text(option)
+  const word = words.find((known) => known === given)
+  if (given !== undefined && word === undefined)
+    throw new UsageError(`--${option} takes one of ${words.join(', ')}, not ${given}${suggest(given, words)}`)
+  return word
+}
 
 /** Returns the port of an option; undefined without it. 0 is a free port. Throws `UsageError` for another value. */
 export function readPort(args: Arguments, option: string): number | undefined {

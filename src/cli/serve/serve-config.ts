@@ -5,12 +5,11 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { type Config, DEFAULT_CONFIG } from '../../app/config/config.ts'
-import { suggest } from '../../base/suggest.ts'
-import { LOG_LEVELS, type LogLevel } from '../../telemetry/log-levels.ts'
+import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { cacheDirectory } from '../cache-directory.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
 import { readConfig } from '../options/read-config.ts'
-import { readPort } from '../options/read-values.ts'
+import { readChoice, readPort } from '../options/read-values.ts'
 
 /**
  * The configuration, overridden by the flags. A folder is served on loopback, without a drain, and with certificates in a cache directory.
@@ -40,7 +39,7 @@ export function serveConfigOf(args: Arguments, io: CommandIo): Config {
       port: readPort(args, 'port') ?? server.port,
       healthPort: readPort(args, 'health-port') ?? server.healthPort,
     },
-    log: { ...log, level: readLogLevel(args) ?? log.level },
+    log: { ...log, level: readChoice(args, 'log-level', LOG_LEVELS) ?? log.level },
   }
 }
 
@@ -52,15 +51,6 @@ function folderDefaults(folder: string, env: CommandIo['env']): Config {
 /** With a folder, Karmada does not distribute dependencies, so Lodestone does. */
 function onlyOurs({ dependencies }: Config): Config['dependencies'] {
   return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
-}
-
-function readLogLevel(args: Arguments): LogLevel | undefined {
-  const text = args.text('log-level')
-  const level = LOG_LEVELS.find((known) => known === text)
-  if (text !== undefined && !level) {
-    throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
-  }
-  return level
 }
 
 /** The longest part of the name that comes from the folder; a name of a file has at most 255 bytes. */

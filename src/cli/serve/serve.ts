@@ -21,7 +21,8 @@ import { type Logger, openLogger } from '../../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, readArguments, UsageError, usesColor } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
-import { CONNECTION_OPTIONS, checkFolderAlone, openHostConnection, selectConnection } from '../options/connect.ts'
+import { checkFolderAlone, connectionOptions, openHostConnection, selectConnection } from '../options/connect.ts'
+import { configOption } from '../options/read-config.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
 import { memoryWarning } from './memory.ts'
@@ -30,19 +31,10 @@ import { serveConfigOf } from './serve-config.ts'
 export const serve: Command = {
   usage: '[--kubeconfig FILE | --folder DIR] [--config FILE]',
   options: {
-    ...CONNECTION_OPTIONS,
-    kubeconfig: {
-      ...CONNECTION_OPTIONS.kubeconfig,
-      description: 'The API server to serve, e.g. karmada-apiserver (default: $KUBECONFIG, then in-cluster)',
-    },
+    ...connectionOptions('The API server to serve, e.g. karmada-apiserver (default: $KUBECONFIG, then in-cluster)'),
     folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests, without a cluster' },
     page: { type: 'boolean', description: 'With --folder: serve the page of lodestone ui too' },
-    config: {
-      type: 'string',
-      short: 'c',
-      value: 'FILE',
-      description: 'Configuration file (YAML), see docs/reference/configuration.md',
-    },
+    ...configOption('Configuration file (YAML), see docs/reference/configuration.md'),
     port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for a free one (default: 9443)' },
     'health-port': {
       type: 'string',

@@ -18,6 +18,7 @@ import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
+import { configOption } from '../options/read-config.ts'
 
 export const snapshot: Command = {
   usage: '[-o FILE] [--anonymous] [--folder DIR | --kubeconfig FILE]',
@@ -28,10 +29,7 @@ export const snapshot: Command = {
       description: 'Replace the names of namespaces, workloads, claims, policies, sources and tables',
     },
     ...SOURCE_OPTIONS,
-    config: {
-      ...SOURCE_OPTIONS.config,
-      description: 'Configuration file of the server: permissions of claims, waiting times, workload kinds, prices',
-    },
+    ...configOption('Configuration file of the server: permissions of claims, waiting times, workload kinds, prices'),
     ...KARMADA_VERSION_OPTION,
   },
   examples: [

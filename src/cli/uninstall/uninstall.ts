@@ -11,7 +11,7 @@ import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
 import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
 import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../options/connect.ts'
-import { CONFIG_OPTION } from '../options/read-config.ts'
+import { configOption } from '../options/read-config.ts'
 import { readDuration } from '../options/read-values.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { repeating } from '../patient-connection.ts'
@@ -34,7 +34,7 @@ export const uninstall: Command = {
   usage: '[--kubeconfig FILE] [--yes] [--keep-data] [--restore] [--crds] [-o text|json|yaml]',
   options: {
     ...CONNECTION_OPTIONS,
-    ...CONFIG_OPTION,
+    ...configOption(),
     yes: { type: 'boolean', description: 'Make the changes (default: only print them)' },
     'keep-data': { type: 'boolean', description: 'Keep VolumeManagers and their data on nodes (default: delete both)' },
     restore: {
