@@ -143,7 +143,25 @@ export function nameOfObject({ metadata }: { metadata: ObjectMeta }): { namespac
   return { ...(namespace && { namespace }), name }
 }
 
+/** A reference to an object; `namespace` is absent for a cluster-scoped one. */
+export interface ObjectReference {
+  apiVersion: string
+  kind: string
+  namespace?: string
+  name: string
+}
+
+/** Returns only these fields of a reference, without an empty namespace. */
+export function plainReference({
+  apiVersion,
+  kind,
+  namespace,
+  name,
+}: Omit<ObjectReference, 'namespace'> & { namespace?: string | undefined }): ObjectReference {
+  return { apiVersion, kind, ...(namespace && { namespace }), name }
+}
+
 /** Returns a reference to an object, for a field of another object. */
-export function referenceOf(object: K8sObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
+export function referenceOf(object: K8sObject): ObjectReference {
   return { apiVersion: object.apiVersion, kind: object.kind, ...nameOfObject(object) }
 }

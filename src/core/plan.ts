@@ -5,12 +5,6 @@ import { defined } from '../base/json.ts'
 import { mergePatch } from '../base/merge-patch.ts'
 import type { EventReason } from './signal-tables.ts'
 
-export interface ObjectReference {
-  type: ResourceType
-  namespace?: string
-  name: string
-}
-
 /** Writes a whole object: creates it, or updates the resourceVersion that was read. */
 export interface WriteAction {
   kind: 'create' | 'update'
@@ -23,7 +17,7 @@ export interface WriteAction {
 /** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
 export interface PatchAction {
   kind: 'patch'
-  of: ObjectReference
+  of: { type: ResourceType; namespace?: string; name: string }
   patch: Record<string, unknown>
   subresource?: 'status'
   /** Set for a server-side apply by this field manager. The patch then has all fields that the manager owns. */

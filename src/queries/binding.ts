@@ -110,6 +110,6 @@ function fleetPrices(matrix: TransferMatrix, store: ObjectStore): FleetPrices {
 }
 
 /** Returns undefined if the store has no Clusters, for instance a folder without them. */
-function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
+export function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
   return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
 }

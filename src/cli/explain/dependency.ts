@@ -1,27 +1,28 @@
 /** Explains a dependency, such as a Secret: the workloads that need it, and the clusters to which it follows them. */
 import { type BindingSnapshot, bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject, keyOfObject, objectKey, referenceOf } from '../../api/meta.ts'
-import { defined, isObject } from '../../base/json.ts'
+import {
+  type K8sObject,
+  keyOfObject,
+  type ObjectReference,
+  objectKey,
+  plainReference,
+  referenceOf,
+} from '../../api/meta.ts'
+import { isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
 import { HUB_DECIDES } from './member.ts'
 import { readBinding } from './placed.ts'
-import { type Context, type Explainer, type Reference, readTarget, referenceTitle } from './target.ts'
+import { type Context, type Explainer, readTarget, referenceTitle, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 /** From an API server, it reads only the binding of the dependency and the bindings that require it. */
 export const dependencyExplainer: Explainer = {
   reads: () => [],
   async explain(target, context) {
-    const { type, namespace, name } = target
-    const reference = defined({
-      apiVersion: apiVersionOf(type),
-      kind: type.kind,
-      namespace: namespace || undefined,
-      name,
-    })
+    const reference = targetReference(target)
     const object = await readTarget(target, context.store)
     if (context.isMember)
       return object && { ...reference, text: referenceTitle(reference), children: [{ text: HUB_DECIDES }] }
@@ -35,11 +36,11 @@ export const dependencyExplainer: Explainer = {
 const NEVER = 'it is never propagated: each cluster creates its own'
 
 interface Dependency {
-  reference: Reference
+  reference: ObjectReference
   object: K8sObject | undefined
   binding: ResourceBinding | undefined
   /** The workloads of a folder that need it. */
-  needing: readonly Reference[]
+  needing: readonly ObjectReference[]
 }
 
 async function explainDependency(
@@ -51,7 +52,7 @@ async function explainDependency(
   const attached = await firstNodes(snapshots as unknown as BindingSnapshot[], (snapshot) =>
     referrerNode(snapshot, store),
   )
-  const isAttached = (workload: Reference) =>
+  const isAttached = (workload: ObjectReference) =>
     attached.some(
       (node) => node.kind === workload.kind && node.name === workload.name && node.namespace === workload.namespace,
     )
@@ -84,13 +85,12 @@ async function referrerNode(
   const where = names.length > 0 ? `attached to ${firstNames(names)}` : 'attached to no cluster yet'
   const state = { state: 'Attached', clusters: names }
   if (!binding) return { text: `binding ${objectKey(namespace, name)}: ${where}`, ...state }
-  const { apiVersion, kind, namespace: own, name: workload } = binding.spec.resource
-  const reference = defined({ apiVersion, kind, namespace: own || undefined, name: workload })
+  const reference = plainReference(binding.spec.resource)
   return { ...reference, text: `${referenceTitle(reference)}: ${where}`, ...state }
 }
 
 /** A workload that needs the dependency, whose binding does not require it. */
-async function unattachedNode(workload: Reference, store: ObjectStore): Promise<TreeNode> {
+async function unattachedNode(workload: ObjectReference, store: ObjectStore): Promise<TreeNode> {
   const binding = await readBinding(workload, store)
   const why = !binding
     ? 'it has no binding'
@@ -111,17 +111,9 @@ function ownPlacement(binding: ResourceBinding): TreeNode {
 }
 
 /** The workloads that need the object. Only a folder caches workloads: to list those of a hub takes too long. */
-function workloadsNeeding(
-  { type, namespace, name }: { type: Parameters<ObjectStore['get']>[0]; namespace?: string; name: string },
-  object: K8sObject | undefined,
-  store: ObjectStore,
-): Reference[] {
+function workloadsNeeding(target: Target, object: K8sObject | undefined, store: ObjectStore): ObjectReference[] {
   if (store.typesWithIndex('references').length === 0) return []
-  const named = {
-    apiVersion: apiVersionOf(type),
-    kind: type.kind,
-    metadata: defined({ namespace: namespace || undefined, name }),
-  }
-  const cached = object && store.get(type, namespace, name)
-  return [...workloadsAround(cached ?? named, store)].map(referenceOf)
+  const { apiVersion, kind, ...metadata } = targetReference(target)
+  const cached = object && store.get(target.type, target.namespace, target.name)
+  return [...workloadsAround(cached ?? { apiVersion, kind, metadata }, store)].map(referenceOf)
 }

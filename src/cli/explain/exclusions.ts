@@ -5,6 +5,7 @@ import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { schedulingRefusal } from '../../core/placement/acceptance.ts'
 import { usesOverflow } from '../../core/placement/binding-state.ts'
 import { placementFilter } from '../../core/placement/placement-filter.ts'
+import { clusterLookup } from '../../queries/binding.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { Placed } from './placed.ts'
 import { affinityBefore } from './placement.ts'
@@ -23,7 +24,7 @@ export function exclusionsOf({ policy, placement }: Placed, context: Context): (
   if (!placement) return () => []
   const { binding, input, decision } = placement
   const { store, karmadaRules } = context
-  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  const lookup = clusterLookup(store)
   const before = affinityBefore(decision.binding, binding, input.policy)
   const { allows } = placementFilter(before, lookup, usesOverflow(binding.spec, karmadaRules), karmadaRules)
   const refusal = schedulingRefusal(binding.spec, lookup)

@@ -7,7 +7,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import type { K8sObject, ObjectReference } from '../../api/meta.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { defined } from '../../base/json.ts'
@@ -25,11 +25,11 @@ import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { hiddenKinds } from '../hidden-kinds.ts'
-import { type Context, type Reference, readTarget, referenceTitle, type Target } from './target.ts'
+import { type Context, readTarget, referenceTitle, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Placed {
-  workload: Reference
+  workload: ObjectReference
   /** Undefined if the workload does not exist, and only a claim or a binding names it. */
   object: K8sObject | undefined
   claims: readonly DataSourceClaim[]
@@ -46,7 +46,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
   const { store, kinds, scope, now, karmadaRules, config } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
-  const named = defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
+  const named = targetReference(target)
   const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(named))
   const stored = await readBinding(named, store)
   if (!object && claims.length === 0 && !stored) return undefined
@@ -100,7 +100,7 @@ export function storedDecision(
 
 /** Reads the binding of an object, by the name that Karmada generates. */
 export function readBinding(
-  { kind, namespace, name }: Omit<Reference, 'apiVersion'>,
+  { kind, namespace, name }: Omit<ObjectReference, 'apiVersion'>,
   store: ObjectStore,
 ): Promise<ResourceBinding | undefined> {
   return store.read(bindingTypeIn(namespace), namespace, bindingName(kind, name))

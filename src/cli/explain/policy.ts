@@ -3,7 +3,6 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
-import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { decidePolicy, declineReason } from '../../core/propagation-policy/decide.ts'
@@ -20,6 +19,7 @@ import {
   referencedType,
   referenceTitle,
   type Target,
+  targetReference,
 } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { kindsOfPlacement, workloadOfClaim } from './workload.ts'
@@ -122,7 +122,5 @@ function cachedTargets(policy: PropagationPolicy, { store, kinds }: Context): Ta
 }
 
 function uniqueTargets(targets: readonly Target[]): Target[] {
-  const targetKey = ({ type, namespace, name }: Target) =>
-    workloadKey(defined({ apiVersion: `${type.group}/`, kind: type.kind, namespace: namespace || undefined, name }))
-  return [...new Map(targets.map((target) => [targetKey(target), target])).values()]
+  return [...new Map(targets.map((target) => [workloadKey(targetReference(target)), target])).values()]
 }

@@ -1,5 +1,12 @@
 /** The object to explain, and the inputs of all explanations. */
-import { type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import {
+  apiVersionOf,
+  type K8sObject,
+  type ObjectReference,
+  objectKey,
+  plainReference,
+  type ResourceType,
+} from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
 import { defined } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
@@ -13,14 +20,6 @@ import type { TreeNode } from './tree.ts'
 /** An object by its name; `namespace` is absent for a cluster-scoped kind. */
 export interface Target {
   type: ResourceType
-  namespace?: string
-  name: string
-}
-
-/** A reference to an object in another one. */
-export interface Reference {
-  apiVersion: string
-  kind: string
   namespace?: string
   name: string
 }
@@ -54,6 +53,11 @@ export function makeTarget(type: ResourceType, namespace: string | undefined, na
   return defined({ type, namespace: (type.namespaced && namespace) || undefined, name })
 }
 
+/** Returns the reference to a target. */
+export function targetReference({ type, ...named }: Target): ObjectReference {
+  return plainReference({ apiVersion: apiVersionOf(type), kind: type.kind, ...named })
+}
+
 /** Returns the type of a kind, with the version of the reference first. */
 export function referencedType(
   { apiVersion, kind }: { apiVersion: string; kind: string },
@@ -67,13 +71,13 @@ export function referencedType(
 }
 
 /** Returns the object to which a complete reference leads: without a namespace, it is cluster-scoped. */
-export function referencedTarget(reference: Reference, kinds: WorkloadKinds): Target {
+export function referencedTarget(reference: ObjectReference, kinds: WorkloadKinds): Target {
   const { namespace, name } = reference
   return makeTarget({ ...referencedType(reference, kinds), namespaced: namespace !== undefined }, namespace, name)
 }
 
 /** Returns `Kind namespace/name`. */
-export function referenceTitle({ kind, namespace, name }: Omit<Reference, 'apiVersion'>): string {
+export function referenceTitle({ kind, namespace, name }: Omit<ObjectReference, 'apiVersion'>): string {
   return `${kind} ${objectKey(namespace, name)}`
 }
 

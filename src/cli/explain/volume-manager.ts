@@ -1,10 +1,9 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
-import { defined } from '../../base/json.ts'
 import { stringsAt } from '../../base/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'
-import { type Context, type Explainer, referenceTitle, type Target } from './target.ts'
+import { type Context, type Explainer, referenceTitle, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, volumeNodes } from './volume.ts'
 import { kindsOfPlacement } from './workload.ts'
@@ -22,11 +21,10 @@ async function explainManager(
   target: Target,
   context: Context,
 ): Promise<TreeNode> {
-  const { apiVersion, kind, status } = manager
-  const { namespace, name } = target
+  const { status } = manager
   const state = errors.length > 0 ? 'Invalid' : (status?.state ?? 'Pending')
   const message = status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? status?.message
-  const reference = defined({ apiVersion, kind, namespace: namespace || undefined, name })
+  const reference = targetReference(target)
   return {
     ...reference,
     text: `${referenceTitle(reference)}: ${state}`,

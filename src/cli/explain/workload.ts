@@ -2,7 +2,7 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
-import { objectKey, type ResourceType } from '../../api/meta.ts'
+import { type ObjectReference, objectKey, plainReference, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { noEffect } from '../../core/data-source-claim/effect.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
@@ -22,7 +22,6 @@ import {
   type Context,
   type Explainer,
   makeTarget,
-  type Reference,
   referencedTarget,
   referencedType,
   referenceTitle,
@@ -126,12 +125,12 @@ async function dependencyNodes({ object, workload }: Placed, context: Context): 
 
 async function dependencyNode(
   { apiVersion, kind, namespace, name }: DependentObjectReference,
-  workload: Reference,
+  workload: ObjectReference,
   store: ObjectStore,
 ): Promise<TreeNode> {
   if (!name)
     return defined({ text: `${kind} of ${namespace} by label`, apiVersion, kind, namespace: namespace || undefined })
-  const reference = defined({ apiVersion, kind, namespace: namespace || undefined, name })
+  const reference = plainReference({ apiVersion, kind, namespace, name })
   const attached = await readBinding(reference, store)
   const entry = attached?.spec.requiredBy?.find(
     ({ name: noted, namespace: of }) =>

@@ -1,7 +1,7 @@
 /** Reports workloads on hold: those that bindings and pods record, and in a folder those that admission would put on hold. */
 
 import { bindingTypeIn, isBinding, type ResourceBinding } from '../../api/karmada.ts'
-import { type K8sObject, keyOfObject, referenceOf } from '../../api/meta.ts'
+import { type K8sObject, keyOfObject, plainReference, referenceOf } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId, podDecisionId } from '../../core/decision-id.ts'
@@ -39,11 +39,10 @@ export function storedHolds(store: ObjectStore): HoldReport[] {
 function bindingHold(binding: ResourceBinding): HoldReport[] {
   const hold = activeHold(binding)
   if (!hold) return []
-  const { apiVersion, kind, namespace, name } = binding.spec.resource
   const { reason, message, since } = hold
   return [
     {
-      workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
+      workload: plainReference(binding.spec.resource),
       binding: keyOfObject(binding),
       reason,
       message,

@@ -1,4 +1,5 @@
 /** The answer of `lodestone status`, as `-o json` prints it. docs/reference/status.schema.json is its JSON Schema. */
+import type { ObjectReference } from '../../api/meta.ts'
 import type { OUTPUT_API_VERSION } from '../output.ts'
 
 /** The lists that the options select, each sorted by name. */
@@ -13,13 +14,6 @@ export interface StatusReport {
 }
 
 export type Section = Exclude<keyof StatusReport, 'apiVersion' | 'kind'>
-
-interface ObjectReference {
-  apiVersion: string
-  kind: string
-  namespace?: string
-  name: string
-}
 
 export interface ClaimReport {
   namespace: string

@@ -2,13 +2,13 @@
 import { events } from '../../api/event.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DECISION_ID_LABEL } from '../../api/lodestone.ts'
-import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { collectionPath, type K8sObject, plainReference, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError, CredentialsError, RequestError } from '../../store/cluster/api-error.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import type { ObjectReference } from './waiting.ts'
+import type { NamedObject } from './waiting.ts'
 
 export interface History {
   /** `loops.maxMovesPerMinute` of the configuration of the page. */
@@ -27,7 +27,7 @@ interface HistoryItem {
   type: 'Normal' | 'Warning'
   message: string
   /** The workload of the binding, if it is known; else the object of the Event. */
-  object: ObjectReference
+  object: NamedObject
   decisionId?: string
 }
 
@@ -153,18 +153,11 @@ function historyItem({ metadata, involvedObject = {}, ...event }: Event, store: 
 function findWorkload(
   { apiVersion, kind = '', namespace, name = '' }: NonNullable<Event['involvedObject']>,
   store: ObjectStore,
-): ObjectReference {
+): NamedObject {
   const type = [resourceBindings, clusterResourceBindings].find((each) => each.kind === kind)
   const binding = type && store.get(type as ResourceType<ResourceBinding>, namespace, name)
   const { resource } = binding?.spec ?? {}
   // The cache keeps no workload of bindings without a decision.
-  if (resource?.name) {
-    return defined({
-      apiVersion: resource.apiVersion,
-      kind: resource.kind,
-      namespace: resource.namespace || undefined,
-      name: resource.name,
-    })
-  }
+  if (resource?.name) return plainReference(resource)
   return defined({ apiVersion, kind, namespace: namespace || undefined, name })
 }

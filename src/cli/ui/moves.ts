@@ -1,5 +1,6 @@
 /** Moves of workloads to their data: those that are due, those that happen, and the last one of each workload. */
 import type { ResourceBinding } from '../../api/karmada.ts'
+import { type ObjectReference, plainReference } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { isWorkload, targetClusters } from '../../core/placement/binding-state.ts'
@@ -7,7 +8,6 @@ import type { LocalityAnnotation } from '../../core/resource-binding/annotations
 import { waitMs } from '../../core/resource-binding/returns.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import { describeAffinity } from '../explain/placement.ts'
-import type { ObjectReference } from './waiting.ts'
 import type { DecidedBinding } from './workloads.ts'
 
 /**
@@ -51,11 +51,10 @@ function moveRow(
   decisionId: string,
   timing: PlacementTiming,
 ): MoveRow {
-  const { apiVersion, kind, namespace, name } = binding.spec.resource
   const { message, since } = locality
   const state = moveState(binding, locality)
   return {
-    workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
+    workload: plainReference(binding.spec.resource),
     state,
     message,
     clusters: targetClusters(binding.spec),

@@ -5,7 +5,8 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ClaimReport, HoldReport, StatusReport, SystemReport, VolumeReport } from '../status/report.ts'
 
-export interface ObjectReference {
+/** An object of a row. Its version is not known if another object names it by its kind alone. */
+export interface NamedObject {
   apiVersion?: string
   kind: string
   namespace?: string
@@ -21,7 +22,7 @@ export interface Remedy {
 /** A workload, a pod or a volume that waits. */
 export interface WaitingRow {
   /** The object that waits. */
-  object: ObjectReference
+  object: NamedObject
   /** The id of the volume, if the object is a VolumeManager. */
   volume?: string
   /** A hold cause, the reason of a gate, or the reason of a replica. */
@@ -31,7 +32,7 @@ export interface WaitingRow {
   /** When the wait began; absent if it is only predicted, or not known. */
   since?: string
   /** The object to look at next. */
-  blocker?: ObjectReference
+  blocker?: NamedObject
   remedy: Remedy
 }
 
@@ -76,7 +77,7 @@ function holdRow(
 }
 
 interface Wait {
-  workload: ObjectReference
+  workload: NamedObject
   claim?: ClaimReport | undefined
   system?: SystemReport | undefined
 }
@@ -135,7 +136,7 @@ function volumeRow(volume: VolumeReport): WaitingRow {
   }
 }
 
-function explainCommand(object: ObjectReference): string {
+function explainCommand(object: NamedObject): string {
   const { namespace, name } = object
   return `lodestone explain ${kindWord(object)}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
 }
@@ -156,6 +157,6 @@ export function waitingId({ object, volume }: WaitingRow): string {
 }
 
 /** Identifies an object in any version of its kind. */
-export function referenceId({ apiVersion = '', kind, namespace, name }: ObjectReference): string {
+export function referenceId({ apiVersion = '', kind, namespace, name }: NamedObject): string {
   return `${kindKey({ group: groupOf(apiVersion), kind })} ${objectKey(namespace, name)}`
 }

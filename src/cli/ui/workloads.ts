@@ -1,7 +1,7 @@
 /** Workloads on whose placement Lodestone decided: what their policy allows, what is allowed, and where they are. */
 
 import type { PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
-import { defined } from '../../base/json.ts'
+import { type ObjectReference, plainReference } from '../../api/meta.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
@@ -11,7 +11,6 @@ import { allBindings } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type StoredState, storedDecision } from '../explain/placed.ts'
 import { affinityBefore, describeAffinity } from '../explain/placement.ts'
-import type { ObjectReference } from './waiting.ts'
 
 export interface WorkloadRow {
   workload: ObjectReference
@@ -68,9 +67,8 @@ function workloadRow(
 ): WorkloadRow | undefined {
   const { state, message } = storedDecision(binding, decided)
   if (state === 'Untouched') return undefined
-  const { apiVersion, kind, namespace, name } = binding.spec.resource
   return {
-    workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
+    workload: plainReference(binding.spec.resource),
     state,
     message,
     before: describeAffinity(affinityBefore(binding, binding, policy?.spec)),

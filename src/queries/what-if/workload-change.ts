@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { splitObjectKey } from '../../api/meta.ts'
+import { plainReference, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { type Change, compareOutcomes } from '../../core/what-if/effect.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
@@ -132,11 +132,10 @@ function changeOf(
   const [first, next] = compareOutcomes(before, base, outcome)
   const binding = after ?? before
   if (!first || !binding) return undefined
-  const { apiVersion, kind, namespace, name } = binding.spec.resource
   return {
     ...delayed(first, outcome),
     ...defined({ next: next && delayed(next, outcome) }),
-    workload: defined({ apiVersion, kind, namespace: namespace || undefined, name }),
+    workload: plainReference(binding.spec.resource),
     data: dataOfBinding(binding, supposed),
     dependencies: index.dependenciesOf(key),
   }

@@ -1,5 +1,5 @@
 /** Finds out what happens to a workload of a hub: the decision of admission, and then that of the loop, which moves running workloads. */
-import { clusters, type ResourceBinding } from '../../../api/karmada.ts'
+import type { ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual, without } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
@@ -8,7 +8,7 @@ import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
 import { staysBecause } from '../../../core/resource-binding/rebalance.ts'
-import { gatherBindingInput } from '../../../queries/binding.ts'
+import { clusterLookup, gatherBindingInput } from '../../../queries/binding.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 import { storedBinding } from './review-derived.ts'
 import type { Effect, ObjectReview, SessionInput } from './review-object.ts'
@@ -48,7 +48,7 @@ function effectOn(
   if (state === 'OnHold') return 'waits'
   const affinity = effectiveAffinity(after.spec.placement)
   if (jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return 'unchanged'
-  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  const lookup = clusterLookup(store)
   const filter = placementFilter(affinity, lookup, usesOverflow(after.spec, karmadaRules), karmadaRules)
   const isMoved = targetClusters(before.spec).some((name) => !filter.allows(name))
   return isMoved ? 'moves' : 'unchanged'

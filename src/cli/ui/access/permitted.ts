@@ -2,11 +2,11 @@
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { events } from '../../../api/event.ts'
 import { clusters } from '../../../api/karmada.ts'
-import { type ResourceType, resourceWord } from '../../../api/meta.ts'
+import { type ObjectReference, type ResourceType, resourceWord } from '../../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME } from '../../../api/registration.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { explainTargets, type NamedObject, typesNamed } from '../../explain/explain-named.ts'
-import { type Context, makeTarget, type Reference, referencedTarget } from '../../explain/target.ts'
+import { type Context, makeTarget, referencedTarget } from '../../explain/target.ts'
 import { treeData } from '../../explain/tree.ts'
 import { knownKinds } from '../../kinds.ts'
 import { type LocateAnswer, type LocateQuestion, locate } from '../questions/locate.ts'
@@ -68,7 +68,7 @@ export async function locateFor(
 
 async function workloadRejection(
   viewer: Viewer,
-  workload: Reference,
+  workload: ObjectReference,
   { kinds }: Context,
 ): Promise<Rejection | undefined> {
   const { type, namespace, name } = referencedTarget(workload, kinds)

@@ -1,7 +1,6 @@
 /** Answers where a workload, or the data of claims, can be: each cluster with its bytes, and what excludes it. */
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
-import { clusters } from '../../../api/karmada.ts'
-import { apiVersionOf } from '../../../api/meta.ts'
+import { apiVersionOf, type ObjectReference } from '../../../api/meta.ts'
 import { configuredTransferMatrix } from '../../../app/config/transfer-costs-config.ts'
 import { defined, membership } from '../../../base/json.ts'
 import type { ClaimAnswer } from '../../../core/data-source/locate.ts'
@@ -10,14 +9,15 @@ import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { targetClusters, usesOverflow } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import type { TransferCost } from '../../../core/transfer-cost/transfer-cost.ts'
+import { clusterLookup } from '../../../queries/binding.ts'
 import { answerOfClaim } from '../../claim-answer.ts'
 import { costsOfClaims } from '../../explain/candidates.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from '../../explain/exclusions.ts'
 import { type Placed, placeWorkload } from '../../explain/placed.ts'
-import { type Context, type Reference, referencedTarget, referenceTitle } from '../../explain/target.ts'
+import { type Context, referencedTarget, referenceTitle } from '../../explain/target.ts'
 
 /** The question: a workload that exists or that claims name, or claims that need not exist. */
-export type LocateQuestion = { workload: Reference; claims?: never } | { claims: LocateClaim[]; workload?: never }
+export type LocateQuestion = { workload: ObjectReference; claims?: never } | { claims: LocateClaim[]; workload?: never }
 
 /** A claim as in a manifest. */
 interface LocateClaim {
@@ -64,7 +64,7 @@ interface PlacementSteps {
 }
 
 export interface LocateAnswer {
-  workload?: Reference
+  workload?: ObjectReference
   /** The decision of admission on the binding of the workload; absent without a policy that selects it. */
   decision?: { state: string; message?: string }
   claims: LocatedClaim[]
@@ -82,7 +82,7 @@ export async function locate(question: LocateQuestion, context: Context): Promis
   return question.workload ? locateWorkload(question.workload, context) : locateClaims(question.claims, context)
 }
 
-async function locateWorkload(workload: Reference, context: Context): Promise<Located> {
+async function locateWorkload(workload: ObjectReference, context: Context): Promise<Located> {
   const placed = await placeWorkload(referencedTarget(workload, context.kinds), context)
   if (!placed) return { problems: [`workload: ${referenceTitle(workload)} not found ${context.place}`] }
   const { placement } = placed
@@ -137,7 +137,7 @@ type LastSteps = Pick<PlacementSteps, 'decision' | 'scheduled'>
 function lastSteps({ placement }: Placed, { store, karmadaRules }: Context): (cluster: string) => LastSteps {
   if (!placement) return () => ({ decision: false, scheduled: false })
   const { binding, input, decision } = placement
-  const lookup = store.size(clusters) > 0 ? (name: string) => store.get(clusters, undefined, name) : undefined
+  const lookup = clusterLookup(store)
   const { spec } = decision.binding
   const filter = placementFilter(
     effectiveAffinity(spec.placement),
