@@ -2,7 +2,7 @@
 import { ownShortNames } from '../api/crds.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
-import { groupOf, type ResourceType } from '../api/meta.ts'
+import { groupOf, type K8sObject, type ResourceType } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import { suggest } from '../base/suggest.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
@@ -87,6 +87,20 @@ export function typeOfReference({ apiVersion, kind }: { apiVersion: string; kind
   const group = groupOf(apiVersion)
   const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
   return { group, version, kind, plural: guessPlural(kind), namespaced: builtInScope({ group, kind }) !== 'Cluster' }
+}
+
+/** Returns the type of this kind, in any version; undefined if it is not among the types. */
+export function typeAmong(
+  types: readonly ResourceType[],
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+): ResourceType | undefined {
+  const group = groupOf(apiVersion)
+  return types.find((type) => type.kind === kind && type.group === group)
+}
+
+/** Returns the type of an object, which is derived from its kind if it is not among the types. */
+export function typeOfObject(types: readonly ResourceType[], object: K8sObject): ResourceType {
+  return typeAmong(types, object) ?? { ...typeOfReference(object), namespaced: object.metadata.namespace !== undefined }
 }
 
 /** Returns the name for completion of each kind: `deployment`, or `job.batch.volcano.sh` if an earlier kind has the same name. */

@@ -1,5 +1,6 @@
 /** The keys of kinds in stores, and a type for lists of kinds with different objects. */
 import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import type { ObjectStore } from './store.ts'
 
 /** A `CachedKind<T>` of any `T`. */
 export interface AnyCachedKind {
@@ -14,6 +15,11 @@ export interface AnyCachedKind {
 /** The key of a kind in any version: an object must not be cached twice when its API has two versions. */
 export function kindKey(type: { group: string; kind: string }): string {
   return type.group === '' ? type.kind : `${type.kind}.${type.group}`
+}
+
+/** Whether a store caches a kind, in any version. */
+export function isCached(type: ResourceType, store: Pick<ObjectStore, 'kinds'>): boolean {
+  return store.kinds().some((cached) => kindKey(cached) === kindKey(type))
 }
 
 /**

@@ -5,12 +5,13 @@ import type { Document } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { type Config, completeConfig, DEFAULT_CONFIG } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { defined, without, withoutNulls } from '../../base/json.ts'
+import { defined, withoutNulls } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { findMistake, parseManifests } from '../../store/folder/manifests.ts'
 import { readTextFile, UnreadableFileError } from '../../store/folder/read-text.ts'
 import { isGone } from '../../store/folder/scan.ts'
+import { withoutVersion } from '../check/input/place-manifests.ts'
 import { validateManifest } from '../check/input/validate-manifest.ts'
 import { openFolder } from '../open-folder.ts'
 import type { Expected, GivenTest } from './test-schema.ts'
@@ -145,12 +146,6 @@ async function readFolder(directory: string, config: Config, folders: ReadFolder
   const read = { objects: store.objects().map(({ object }) => withoutVersion(object)), errors }
   folders.set(key, read)
   return read
-}
-
-/** Removes the resource version that the folder store added. */
-function withoutVersion(object: K8sObject): K8sObject {
-  const metadata = without(object.metadata, 'resourceVersion')
-  return { ...object, metadata }
 }
 
 async function readManifests(file: string, bytes: number, fail: (text: string) => void): Promise<K8sObject[]> {

@@ -3,7 +3,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
+import { type AnyCachedKind, isCached } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
 import { describeHidden } from '../hidden-kinds.ts'
 import { kindOfManifest, kindsNamed, knownKinds, selectedKinds, unknownKind } from '../kinds.ts'
@@ -92,9 +92,8 @@ function describeMissing(targets: readonly Target[], context: Context): string {
 
 /** The known names of a kind: of the cached objects, and those in claims. */
 function knownNames(type: ResourceType, { store, kinds }: Context): ObjectName[] {
-  const isCached = (each: ResourceType) => store.kinds().some((cached) => kindKey(cached) === kindKey(each))
-  const objects = isCached(type) ? [...store.list(type)].map(({ metadata }) => metadata) : []
-  const claims = isCached(dataSourceClaims) ? [...store.list(dataSourceClaims)] : []
+  const objects = isCached(type, store) ? [...store.list(type)].map(({ metadata }) => metadata) : []
+  const claims = isCached(dataSourceClaims, store) ? [...store.list(dataSourceClaims)] : []
   const claimed = claims.filter(
     ({ spec: { workload } }) => workload.kind === type.kind && groupOf(workload.apiVersion) === type.group,
   )

@@ -23,7 +23,7 @@ import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
 import { matchedPolicy } from '../../queries/policy.ts'
 import { bindingNamed, objectBinding } from '../../queries/workload.ts'
-import { kindKey } from '../../store/any-kind.ts'
+import { isCached } from '../../store/any-kind.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
@@ -32,7 +32,7 @@ import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
 import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
-import { kindsNamed, knownKinds, readTarget, unknownKind } from '../kinds.ts'
+import { kindsNamed, knownKinds, readTarget, typeAmong, unknownKind } from '../kinds.ts'
 import { nameHint } from '../name-hint.ts'
 import { scopesOf } from '../scope.ts'
 import type { Supposition } from './options.ts'
@@ -265,7 +265,7 @@ async function applyManifests(
         file,
       )
     sentences.push(`${objectTitle(object)} is applied`)
-    const type = types.find(({ kind, group }) => kind === object.kind && group === groupOf(object.apiVersion))
+    const type = typeAmong(types, object)
     if (type && isCached(type, store))
       changes.push(
         store.put(
@@ -385,8 +385,4 @@ function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName
 
 function inNamespace({ namespaced }: ResourceType, namespace: string): string | undefined {
   return namespaced ? namespace : undefined
-}
-
-function isCached(type: ResourceType, store: ObjectStore): boolean {
-  return store.kinds().some((cached) => kindKey(cached) === kindKey(type))
 }

@@ -30,8 +30,10 @@ import type { ObjectStore } from '../../../store/store.ts'
 import type { Arguments, CommandIo } from '../../command.ts'
 import { referencedTarget } from '../../explain/target.ts'
 import { kindsOfPlacement } from '../../explain/workload.ts'
+import { typeAmong } from '../../kinds.ts'
 import { openSource } from '../../open-source.ts'
 import { karmadaRulesOf } from '../../options/karmada-version.ts'
+import { withoutVersion } from '../input/place-manifests.ts'
 import { hasType, validateManifest } from '../input/validate-manifest.ts'
 import {
   isTemplate,
@@ -87,8 +89,9 @@ interface HubInput {
 export async function readHub(manifests: readonly Manifest[], input: HubInput): Promise<HubContent> {
   const reader = new HubReader(input)
   await reader.each(manifests, ({ object }) => reader.copyStored(object))
-  const { within, beyond } = limited(concernedBy(manifests, input), input.maxWorkloads ?? MAX_WORKLOADS)
-  const templates = await reader.each(within, async ([, { workload, manifest }]) => {
+  const { maxWorkloads = MAX_WORKLOADS } = input
+  const workloads = concernedBy(manifests, input)
+  const templates = await reader.each(workloads.slice(0, maxWorkloads), async ([, { workload, manifest }]) => {
     const template = await reader.readTemplate(workload)
     return template ? [{ template, manifest }] : []
   })
@@ -96,8 +99,16 @@ export async function readHub(manifests: readonly Manifest[], input: HubInput): 
   const given = manifests.map(({ object }) => object).filter((object) => isTemplate(object, input.session))
   await reader.each([...given, ...concerned.map(({ template }) => template)], (template) => reader.copyAround(template))
   await reader.copyCommon(manifests.map(({ object }) => object))
-  return { concerned, notReviewed: beyond }
+  return { concerned, notReviewed: Math.max(0, workloads.length - maxWorkloads) }
 }
+
+/** The kinds of objects that concern workloads. */
+const CONCERNING: readonly ResourceType[] = [
+  dataSourceClaims,
+  dataSources,
+  propagationPolicies,
+  clusterPropagationPolicies,
+]
 
 type Wanted = [key: string, { workload: WorkloadReference; manifest: Manifest }]
 
@@ -108,7 +119,7 @@ function concernedBy(manifests: readonly Manifest[], { hub, session }: HubInput)
   for (const manifest of manifests) {
     const { object } = manifest
     const { namespace, name = '' } = object.metadata
-    const type = hubType(object, session)
+    const type = typeAmong(CONCERNING, object)
     const stored = type && session.store.get(type, namespace, name)
     for (const version of [object, ...(stored ? [stored] : [])]) {
       for (const [key, workload] of workloadsConcerned(version, hub)) {
@@ -119,21 +130,10 @@ function concernedBy(manifests: readonly Manifest[], { hub, session }: HubInput)
   return [...found].filter(([, { workload }]) => hasScopeOfKind(workload, session))
 }
 
-function hubType(object: K8sObject, session: ReviewSession): ResourceType | undefined {
-  const type = reviewedType(object, session)
-  return [dataSourceClaims, dataSources, propagationPolicies, clusterPropagationPolicies].find(
-    ({ kind, group }) => kind === type.kind && group === type.group,
-  )
-}
-
 /** A claim without `workload.namespace` may name a namespaced and a cluster-scoped workload. The kind tells which, if it is known. */
 function hasScopeOfKind({ apiVersion, kind, namespace }: WorkloadReference, { workloads }: ReviewSession): boolean {
   const known = workloads.find(apiVersion, kind)
   return !known || known.type.namespaced === (namespace !== undefined)
-}
-
-function limited<T>(all: readonly T[], max: number): { within: readonly T[]; beyond: number } {
-  return { within: all.slice(0, max), beyond: Math.max(0, all.length - max) }
 }
 
 function objectWorkloadKey(object: K8sObject): string {
@@ -237,9 +237,7 @@ class HubReader {
     const key = `${type.kind}.${objectWorkloadKey(object)}`
     if (this.#copied.has(key)) return
     this.#copied.add(key)
-    // A store gives its own versions.
-    const { resourceVersion: _, ...metadata } = object.metadata
-    await this.#input.session.store.create(type, { ...object, metadata })
+    await this.#input.session.store.create(type, withoutVersion(object))
   }
 }
 

@@ -61,7 +61,8 @@ export function copiesOf(folder: FolderStore): K8sObject[] {
   return stored.map((object) => placeObject(object, scopeOf(object)))
 }
 
-export function withoutVersion(object: K8sObject): K8sObject {
+/** Returns an object of a store without the version of that store. Another store gives its own versions. */
+export function withoutVersion<T extends K8sObject>(object: T): T {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }

@@ -16,7 +16,7 @@ import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { objectTitle } from '../input/place-manifests.ts'
+import { objectTitle, withoutVersion } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
 import { type ObjectReview, type ReviewSession, reviewObject } from './review-object.ts'
 
@@ -61,9 +61,7 @@ export async function storedBinding(
   name: string,
 ): Promise<ResourceBinding | undefined> {
   const stored = await store.read(bindingTypeIn(namespace), namespace, name)
-  if (!stored) return undefined
-  const { resourceVersion: _, ...metadata } = stored.metadata
-  return { ...stored, metadata }
+  return stored && withoutVersion(stored)
 }
 
 /** The policy that Karmada applies: that of the binding while it selects the template, unless another one preempts it. */

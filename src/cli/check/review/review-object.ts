@@ -1,7 +1,7 @@
 /** Reviews one object in memory, as an API server would. */
 import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../../../api/admission.ts'
-import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
 import { defined, jsonEqual } from '../../../base/json.ts'
@@ -19,7 +19,7 @@ import type { GatherContext, Webhook } from '../../../webhooks/define.ts'
 import { allWebhooks } from '../../../webhooks/index.ts'
 import { isExcluded } from '../../../webhooks/registration.ts'
 import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
-import { typeOfReference } from '../../kinds.ts'
+import { typeOfObject } from '../../kinds.ts'
 import { objectTitle } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
 
@@ -188,9 +188,6 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
 
 /** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */
 export function reviewedType(object: K8sObject, { webhooks, types }: ReviewSession): ResourceType {
-  const group = groupOf(object.apiVersion)
-  const known =
-    webhooks.flatMap(({ resources }) => resources).find((type) => hasType(type, object)) ??
-    types.find((type) => type.kind === object.kind && type.group === group)
-  return known ?? { ...typeOfReference(object), namespaced: object.metadata.namespace !== undefined }
+  const reviewed = webhooks.flatMap(({ resources }) => resources).find((type) => hasType(type, object))
+  return reviewed ?? typeOfObject(types, object)
 }

@@ -1,5 +1,5 @@
 /** Answers `POST /v1/check`: the findings of `lodestone check` for given manifests, and what admission would change. It writes nothing. */
-import { groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { defined } from '../../../base/json.ts'
@@ -16,7 +16,7 @@ import { countObjects, type HubSummary, type Report } from '../../check/report.t
 import { openSession } from '../../check/review/review-object.ts'
 import type { Paint } from '../../command.ts'
 import type { Context } from '../../explain/target.ts'
-import { typeOfReference } from '../../kinds.ts'
+import { typeOfObject } from '../../kinds.ts'
 import { openFolder } from '../../open-folder.ts'
 import type { BodyProblem } from '../replies.ts'
 import { answerBodies } from './one-at-a-time.ts'
@@ -117,12 +117,7 @@ function memberObjects({ store, isMember }: Context): K8sObject[] {
 
 async function copyObjects(objects: readonly K8sObject[], store: FolderStore): Promise<void> {
   const types = store.kinds()
-  for (const object of objects) {
-    const group = groupOf(object.apiVersion)
-    const known = types.find((type) => type.kind === object.kind && type.group === group)
-    const namespaced = object.metadata.namespace !== undefined
-    await store.create(known ?? { ...typeOfReference(object), namespaced }, object)
-  }
+  for (const object of objects) await store.create(typeOfObject(types, object), object)
 }
 
 function buildCheckAnswer(report: Report): CheckAnswer {
