@@ -1,12 +1,12 @@
 /** Tests what a replica reports while the API server denies the Lease, and that it leads when the right is there. */
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../base/time/clock.ts'
+import { aborted, systemClock } from '../base/time/clock.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { MissingPrerequisiteError, type ObjectStore } from '../store/store.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { DEFAULT_CONFIG } from './config/config.ts'
-import { aborted, openLeadershipState, startElection } from './election.ts'
+import { openLeadershipState, startElection } from './election.ts'
 import { electionWarning, openReadiness } from './monitoring/readiness.ts'
 
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'leases "lodestone" is forbidden' })

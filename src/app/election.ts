@@ -136,11 +136,3 @@ function runAlone(work: (signal: AbortSignal) => Promise<void>): () => Promise<v
     return ended
   }
 }
-
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}

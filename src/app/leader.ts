@@ -1,5 +1,5 @@
 /** Leader election: the replica that holds the Lease works. The other replicas wait until it releases the Lease or does not renew it. */
-import { type Clock, sleep, systemClock } from '../base/time/clock.ts'
+import { aborted, type Clock, sleep, systemClock } from '../base/time/clock.ts'
 import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/cluster/lease.ts'
 
 export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' | 'name' | 'identity' | 'now'> {
@@ -210,11 +210,6 @@ async function answeredWithin<T>(clock: Clock, ms: number, ask: (signal: AbortSi
   } finally {
     cancel()
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 async function rejected(signal: AbortSignal): Promise<never> {

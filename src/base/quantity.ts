@@ -1,4 +1,4 @@
-/** Parses and formats amounts of bytes, such as `8Mi`. */
+/** Parses and formats amounts of bytes, such as `8Mi`, and formats counts. */
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -28,4 +28,9 @@ export function formatSize(bytes: number, isMinimum = false): string {
 export function formatBytes(bytes: number): string {
   const [unit = '', size = 1] = Object.entries(UNITS).findLast(([, unitSize]) => bytes >= unitSize) ?? []
   return unit === '' ? `${bytes} B` : `${(bytes / size).toFixed(1)} ${unit}B`
+}
+
+/** Formats a count with its noun: `1 object`, `2 objects`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,6 +1,6 @@
 /** Checks manifests against the fleet: findings with their places, what admission would change, and what would move or wait. */
 import { useState } from 'preact/hooks'
-import { formatBytes } from '../base/quantity.ts'
+import { formatBytes, formatCount } from '../base/quantity.ts'
 import type { CheckAnswer } from '../cli/ui/questions/check.ts'
 import { fetchCheck, MAX_MANIFEST_BYTES } from './api.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
@@ -126,7 +126,7 @@ function Result({ answer: { findings, objects, checked, notChecked, hub } }: { a
     <section aria-label="Result" aria-live="polite">
       <p class="large">{summary(findings)}</p>
       <p class="quiet">
-        {checked} {checked === 1 ? 'object' : 'objects'} checked, {notChecked} without a rule
+        {formatCount(checked, 'object')} checked, {notChecked} without a rule
         {hub &&
           `; ${hub.moves} would move, ${hub.waits} would wait, ${hub.placed} would be placed, ${hub.unchanged} unchanged`}
         {hub && hub.notReviewed > 0 && `, ${hub.notReviewed} more were not looked at`}
@@ -156,7 +156,7 @@ function summary(findings: CheckAnswer['findings']): string {
   const count = (severity: string) => findings.filter((each) => each.severity === severity).length
   const [errors, warnings] = [count('error'), count('warning')]
   if (errors + warnings === 0) return 'Nothing is wrong with these manifests.'
-  return `${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
+  return `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')}`
 }
 
 const OUTCOMES: Readonly<Record<Checked['outcome'], { tone: Tone; words: string }>> = {

@@ -1,7 +1,7 @@
 /** Replicas as small squares: state, progress and use. A square is drawn again only when its replica changes. */
 import { Component, type ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { formatBytes } from '../base/quantity.ts'
+import { formatBytes, formatCount } from '../base/quantity.ts'
 import type { ListPage, Row } from './api.ts'
 import { ListView } from './parts.tsx'
 import { objectAddress } from './route.ts'
@@ -196,7 +196,7 @@ function Rate({ rows }: { rows: readonly Replica[] }) {
   const points = rates.map((rate, i) => `${(i * WIDTH) / SAMPLES},${HEIGHT - 1 - (rate / highest) * (HEIGHT - 2)}`)
   return (
     <p class="rate">
-      {running.length} {running.length === 1 ? 'download' : 'downloads'}
+      {formatCount(running.length, 'download')}
       {rates.length > 0 && `, ${formatBytes(Math.round(rates.at(-1) ?? 0))}/s`}
       {rates.length > 1 && (
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">

@@ -1,6 +1,6 @@
 /** Answers what happens to workloads before it happens: suppositions, their effects with the reasons, and tables of single losses. */
 import { useEffect, useState } from 'preact/hooks'
-import { formatBytes } from '../base/quantity.ts'
+import { formatBytes, formatCount } from '../base/quantity.ts'
 import { formatAge } from '../base/time/duration.ts'
 import type { WhatIfQuestion } from '../cli/ui/questions/read-what-if.ts'
 import type { WhatIfAnswer, WhatIfTable } from '../cli/ui/questions/what-if.ts'
@@ -199,7 +199,7 @@ function Effects({ answer: { sentences, workloads, totals, changes, more } }: { 
   return (
     <>
       <p class="large">What if {sentences.join(', and ')}?</p>
-      {present.length === 0 && <p>Nothing changes for {countWorkloads(workloads)}.</p>}
+      {present.length === 0 && <p>Nothing changes for {formatCount(workloads, 'workload')}.</p>}
       {present.length > 0 && (
         <Table label="Totals" titles={['Effect', 'Workloads', 'Data', 'Dependencies']}>
           {present.map((effect) => (
@@ -245,10 +245,6 @@ function EffectState({ effect }: { effect: Effect }) {
   return <State tone={TONES[effect]}>{EFFECT_WORDS[effect]}</State>
 }
 
-function countWorkloads(workloads: number): string {
-  return workloads === 1 ? '1 workload' : `${workloads} workloads`
-}
-
 /** What a transfer of the data costs, for the cheapest clusters to which the workload may go. Nothing for data that is there. */
 function describeCosts({ transfer }: Change): string[] {
   const candidates = (transfer?.candidates ?? []).filter(({ transferBytes }) => transferBytes !== 0)
@@ -275,7 +271,7 @@ function Losses({ table: { each, workloads, rows, more } }: { table: WhatIfTable
     <>
       <p class="large">
         What if {isCluster ? 'a cluster is lost' : 'the location of a source is out of date'}? (
-        {countWorkloads(workloads)})
+        {formatCount(workloads, 'workload')})
       </p>
       <Table label="Single losses" titles={isCluster ? [...titles, 'Data without a copy'] : titles}>
         {rows.map(({ name, totals, onlyCopy = [] }) => (

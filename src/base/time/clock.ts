@@ -22,6 +22,12 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 }
 
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return Promise.resolve(undefined)
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }))
+}
+
 /** Waits `delayMs`, or until `signal` aborts. It never rejects, so the caller checks the signal. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()

@@ -1,6 +1,7 @@
 /** Renders the results of tests: a table with a diff per failure, a JUnit report, or JSON. */
 import { defined, jsonEqual } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
+import { formatCount } from '../../base/quantity.ts'
 import { renderDiff } from '../check/render/text.ts'
 import type { Paint } from '../command.ts'
 import { formatColumns } from '../format.ts'
@@ -39,7 +40,7 @@ function renderText(results: readonly TestResult[], paint: Paint): string {
       (result) =>
         `\n${paint('red', '✘')} ${paint('bold', printable(result.test.name))}\n${answerDiff(result, paint)}\n`,
     ),
-    `\n${results.length} ${results.length === 1 ? 'test' : 'tests'}: ${results.length - failed.length} passed, ${failed.length} failed\n`,
+    `\n${formatCount(results.length, 'test')}: ${results.length - failed.length} passed, ${failed.length} failed\n`,
   ].join('')
 }
 

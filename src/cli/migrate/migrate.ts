@@ -1,5 +1,5 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
-
+import { formatCount } from '../../base/quantity.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
@@ -112,13 +112,9 @@ function migrationSummary(counts: Counts, applies: boolean): string {
   if (counts.changed + counts.failed === 0) return 'nothing of volcano-global is left\n'
   return applies
     ? migrationResult(counts)
-    : `${objects(counts)} to change; nothing was changed. Run again with --apply\n`
+    : `${formatCount(counts.changed, 'object')} to change; nothing was changed. Run again with --apply\n`
 }
 
 function migrationResult(counts: Counts): string {
-  return `${objects(counts)} changed, ${counts.failed} failed\n`
-}
-
-function objects({ changed }: Counts): string {
-  return `${changed} object${changed === 1 ? '' : 's'}`
+  return `${formatCount(counts.changed, 'object')} changed, ${counts.failed} failed\n`
 }

@@ -11,6 +11,7 @@ import {
 import { BASE_AFFINITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { defined, without } from '../../base/json.ts'
+import { formatCount } from '../../base/quantity.ts'
 import { isSuspended } from '../../core/placement/binding-state.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import {
@@ -119,7 +120,7 @@ function exclusions({ metadata, spec }: ResourceBinding, policy: Placement | und
   const ofBase = base === BASE_OF_POLICY ? undefined : base?.clusterAffinity
   return [
     defined({
-      words: `remove ${removed} excluded cluster${removed > 1 ? 's' : ''}`,
+      words: `remove ${formatCount(removed, 'excluded cluster')}`,
       spec: { placement: { clusterAffinity: rest ? { exclude: rest.exclude ?? null } : null } },
       annotations: ofBase && {
         [BASE_AFFINITY_ANNOTATION]: JSON.stringify({

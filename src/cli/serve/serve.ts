@@ -6,6 +6,7 @@ import { configuredLimits } from '../../app/config/server-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
+import { aborted } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
 import type { RequestObserver } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
@@ -84,10 +85,10 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     const file = args.text('config')
     const configSource = file === undefined ? undefined : { file, read: () => serveConfigOf(args, io) }
     const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
-    app = await Promise.race([starting, ended(signal)])
+    app = await Promise.race([starting, aborted(signal)])
     if (!app) return stopStarting(starting)
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
-    await untilReady(app, signal)
+    await Promise.race([app.ready, aborted(signal)])
     // The caches of an API server that does not respond have no sizes.
     if (signal.aborted) return 0
     log.info({ objects: memorySizes(store) }, 'ready')
@@ -95,7 +96,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
       io.stdout.write(folderHints(folder, config, app.addresses, io.env))
       if (args.flag('page')) page = servePage(folder, { ...io, signal })
     }
-    await ended(signal)
+    await aborted(signal)
   } finally {
     await page
     await app?.stop()
@@ -210,15 +211,4 @@ async function openStores(
     readServerInfo: openServerInfo(connection),
     readCredentials: connection.credentialsLifetime,
   }
-}
-
-async function untilReady(app: App, signal: AbortSignal): Promise<void> {
-  await Promise.race([app.ready, ended(signal)])
-}
-
-function ended(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
 }

@@ -8,7 +8,7 @@ import { placementTiming } from '../../app/config/placement-config.ts'
 import { systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined } from '../../base/json.ts'
-import { systemClock } from '../../base/time/clock.ts'
+import { aborted, systemClock } from '../../base/time/clock.ts'
 import { readPodUse } from '../../core/volume-manager/pod-use.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
@@ -137,7 +137,6 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     store,
     now: io.now(),
     kinds: workloads,
-    scope: config.claims.clusterScoped,
     config,
     karmadaRules,
     isMember,
@@ -182,7 +181,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
           if (failure !== undefined) io.stderr.write(`lodestone ui: ${failure}; open the page yourself\n`)
         })
       }
-      await untilAborted(io.signal)
+      await aborted(io.signal)
       return 0
     } finally {
       certificates?.stop()
@@ -193,13 +192,6 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     await host?.close()
     await source.close()
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function clusterRow({ metadata, spec: { provider, region } = {} }: Cluster): ClusterRow {

@@ -2,7 +2,7 @@
 import { objectKey } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import { printable } from '../../base/printable.ts'
-import { formatSize } from '../../base/quantity.ts'
+import { formatCount, formatSize } from '../../base/quantity.ts'
 import { formatAge } from '../../base/time/duration.ts'
 import { cut } from '../../core/outcome.ts'
 import { type Change, EFFECT_NAMES, EFFECTS, type Effect } from '../../core/what-if/effect.ts'
@@ -60,15 +60,11 @@ export function renderAnswer(
   const moreSentences = sentences.length - shownSentences.length
   const supposed = [...shownSentences.map(printable), ...(moreSentences > 0 ? [`${moreSentences} more`] : [])]
   return [
-    `${paint('bold', `What if ${supposed.join(', and ')}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
+    `${paint('bold', `What if ${supposed.join(', and ')}?`)} (${formatCount(workloads, 'workload')}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     summary,
     ...sections,
     ...noteLines(notes, showsAll),
   ].join('')
-}
-
-function count(workloads: number): string {
-  return workloads === 1 ? '1 workload' : `${workloads} workloads`
 }
 
 function totalCells({ workloads, bytes, dependencies }: EffectTotal): string[] {
@@ -144,7 +140,7 @@ export function renderTable(
     ...(each === 'cluster' ? ['DATA WITHOUT A COPY'] : []),
   ]
   return [
-    `${paint('bold', `What if ${what}?`)} (${count(workloads)}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
+    `${paint('bold', `What if ${what}?`)} (${formatCount(workloads, 'workload')}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
     formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
     ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
     ...(shownEffects.length === 0 ? [`\n${nothingChanges(workloads)}`] : []),
@@ -153,7 +149,7 @@ export function renderTable(
 }
 
 function nothingChanges(workloads: number): string {
-  return `Nothing changes for ${count(workloads)}.\n`
+  return `Nothing changes for ${formatCount(workloads, 'workload')}.\n`
 }
 
 const MAX_ROWS = 50

@@ -1,6 +1,7 @@
 /** Renders reviews as text: a line per object, its reason, its findings, and the change as a colored diff. */
 import { diffLines } from 'diff'
 import { printable } from '../../../base/printable.ts'
+import { formatCount } from '../../../base/quantity.ts'
 import { decisionInWords } from '../../../core/outcome.ts'
 import type { Paint } from '../../command.ts'
 import { renderYaml } from '../../output.ts'
@@ -23,13 +24,13 @@ export function renderText(report: Report, paint: Paint): string {
 function describeCount(report: Report): string[] {
   const { checked, notChecked } = countObjects(report)
   if (checked + notChecked === 0 || (checked === 1 && notChecked === 0)) return []
-  return [`${checked} ${checked === 1 ? 'object' : 'objects'} checked, ${notChecked} not\n`]
+  return [`${formatCount(checked, 'object')} checked, ${notChecked} not\n`]
 }
 
 /** `2 workloads would move, 1 would wait, 3 unchanged`. */
 function describeHub({ moves, waits, placed, unchanged, notReviewed }: HubSummary): string {
   return [
-    `${moves} ${moves === 1 ? 'workload' : 'workloads'} would move`,
+    `${formatCount(moves, 'workload')} would move`,
     `${waits} would wait`,
     ...(placed > 0 ? [`${placed} would be placed`] : []),
     `${unchanged} unchanged`,
