@@ -78,17 +78,27 @@ export function readArguments(command: NamedCommand, words: string[]): Arguments
       strict: true,
     })
     refuseEmpty(command.options, values, positionals)
-    const all = (option: string) => [values[option] ?? []].flat()
-    return {
-      positionals,
-      text: (option) => all(option).at(-1) as string | undefined,
-      texts: (option) => all(option) as string[],
-      flag: (option) => values[option] === true,
-    }
+    return argumentsOf(values, positionals)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(explainParseError(error as NodeJS.ErrnoException, command), { cause: error })
   }
+}
+
+/** Reads the words of an unfinished command line, for completion. Unknown options and missing values are left out. */
+export function readUnfinished({ options }: Command, words: readonly string[]): Arguments {
+  const { values, positionals } = parseArgs({
+    args: withoutShortEquals(options, words),
+    options: parseOptions(options),
+    allowPositionals: true,
+    strict: false,
+  })
+  return argumentsOf(values, positionals)
+}
+
+function argumentsOf(values: ReturnType<typeof parseArgs>['values'], positionals: string[]): Arguments {
+  const texts = (option: string) => [values[option] ?? []].flat().filter((value) => typeof value === 'string')
+  return { positionals, texts, text: (option) => texts(option).at(-1), flag: (option) => values[option] === true }
 }
 
 /** Throws `UsageError` for an empty value, as in `-n "$NAMESPACE"` without the variable. */
@@ -102,7 +112,7 @@ function refuseEmpty(options: Command['options'], values: object, positionals: r
 }
 
 /** Writes `-o=json`, which kubectl accepts too, as `--output=json`. `parseArgs` would take the `=` as part of the value. */
-export function withoutShortEquals(options: Record<string, Option>, words: readonly string[]): string[] {
+function withoutShortEquals(options: Record<string, Option>, words: readonly string[]): string[] {
   const end = words.indexOf('--')
   return words.map((word, i) => {
     const [, short, value] = /^-([A-Za-z])=(.*)$/s.exec(word) ?? []

@@ -1,7 +1,5 @@
 /** Decides what completes a command line: fixed words, files, or names that must be read first. */
-import { parseArgs } from 'node:util'
-import { defined } from '../../base/json.ts'
-import { type Command, type Option, withoutShortEquals } from '../command.ts'
+import { type Arguments, type Command, type Option, readUnfinished } from '../command.ts'
 
 /** How the shell treats the candidates: the numbers of cobra, which kubectl uses for its plugins too. */
 export const DIRECTIVES = { files: 0, noSpace: 2, noFiles: 4, directories: 16 } as const
@@ -11,17 +9,12 @@ export interface Candidate {
   description?: string
 }
 
-/** The values of the options before the word, and the arguments before it. */
-export interface Given {
-  options: Readonly<Record<string, string>>
-  positionals: readonly string[]
-}
-
 /** Which names complete the word, or the part behind `=` of an option. `prefix` is in front of each name. */
 export interface NameQuery {
   names: 'namespaces' | 'contexts' | 'kinds' | { kind: string }
   prefix: string
-  given: Given
+  /** The words before it. */
+  given: Arguments
 }
 
 export type Completion = { candidates: Candidate[]; directive: number } | NameQuery
@@ -32,7 +25,7 @@ const nothing: Completion = { candidates: [], directive: DIRECTIVES.noFiles }
 export function completeWord(words: readonly string[], command: Command): Completion {
   const word = words.at(-1) ?? ''
   const before = words.slice(0, -1)
-  const given = readGiven(before, command)
+  const given = readUnfinished(command, before)
   const pending = pendingOption(before.at(-1) ?? '', command)
   if (pending) return completeValue(pending, given)
   const { option } = splitOption(word)
@@ -73,7 +66,7 @@ function isOption(word: string, name: string, short: string | undefined): boolea
   return word === `--${name}` || word.startsWith(`--${name}=`) || (short !== undefined && word === `-${short}`)
 }
 
-function completeValue({ name, value, values }: NamedOption, given: Given): Completion {
+function completeValue({ name, value, values }: NamedOption, given: Arguments): Completion {
   if (values) {
     return { candidates: values.map((known) => ({ value: known })), directive: DIRECTIVES.noFiles }
   }
@@ -83,7 +76,7 @@ function completeValue({ name, value, values }: NamedOption, given: Given): Comp
   return name === 'context' ? { names: 'contexts', prefix: '', given } : nothing
 }
 
-function completeArgument({ arguments: values }: Command, word: string, given: Given): Completion {
+function completeArgument({ arguments: values }: Command, word: string, given: Arguments): Completion {
   if (values === undefined) return nothing
   if (values !== 'object') {
     return { candidates: values.map((value) => ({ value })), directive: DIRECTIVES.noFiles }
@@ -96,18 +89,4 @@ function completeArgument({ arguments: values }: Command, word: string, given: G
       : { names: { kind: word.slice(0, slash) }, prefix: word.slice(0, slash + 1), given }
   }
   return more.length === 0 && !kind.includes('/') ? { names: { kind }, prefix: '', given } : nothing
-}
-
-function readGiven(words: readonly string[], { options }: Command): Given {
-  const known = Object.fromEntries(
-    Object.entries(options).map(([name, { type, short }]) => [name, defined({ type, short: short || undefined })]),
-  )
-  const { values, positionals } = parseArgs({
-    args: withoutShortEquals(options, words),
-    options: known,
-    strict: false,
-    allowPositionals: true,
-  })
-  const texts = Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  return { options: Object.fromEntries(texts), positionals }
 }

@@ -7,6 +7,8 @@ import { namespaces } from '../../api/namespace.ts'
 import { hang } from '../../store/cluster/api-responses.fake.ts'
 import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
+import { readUnfinished } from '../command.ts'
+import { status } from '../status/status.ts'
 import type { NameQuery } from './complete.ts'
 import { readNames } from './names.ts'
 
@@ -134,11 +136,8 @@ describe('names of a hub', () => {
     const output = { isTTY: false, write: () => true }
     const { signal } = new AbortController()
     const io = { stdout: output, stderr: output, env: {}, signal, now: () => 0 }
-    return await readNames(
-      { names, prefix: '', given: { options: { kubeconfig: file }, positionals: [] } },
-      io,
-      timeoutMs,
-    )
+    const given = readUnfinished(status, ['--kubeconfig', file])
+    return await readNames({ names, prefix: '', given }, io, timeoutMs)
   }
 
   test('are at most 500, of the kind and the namespace', async () => {

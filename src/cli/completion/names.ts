@@ -4,13 +4,14 @@ import { collectionPath, type K8sObject, type ResourceType } from '../../api/met
 import { namespaces } from '../../api/namespace.ts'
 import { loadConfig } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { contextNames, openConnection } from '../../store/cluster/connection.ts'
 import type { Arguments, CommandIo } from '../command.ts'
 import { kindNames, kindsNamed, knownKinds } from '../kinds.ts'
 import { openFolder } from '../open-folder.ts'
 import { selectConnection } from '../options/connect.ts'
 import { readNamespace } from '../options/namespace.ts'
-import type { Given, NameQuery } from './complete.ts'
+import type { NameQuery } from './complete.ts'
 
 const TIMEOUT_MS = 1_000
 const MAX_NAMES = 500
@@ -36,31 +37,36 @@ export async function readNames(
   }
 }
 
-async function find(names: NameQuery['names'], given: Given, io: CommandIo, signal: AbortSignal): Promise<string[]> {
-  if (names === 'contexts') return contextNames(selectConnection(givenArguments(given), io, { usesHome: true }))
-  const kinds = knownKinds(configuredWorkloadKinds(loadConfig(given.options['config'])))
+async function find(
+  names: NameQuery['names'],
+  given: Arguments,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (names === 'contexts') return contextNames(selectConnection(given, io, { usesHome: true }))
+  const workloads = configuredWorkloadKinds(loadConfig(given.text('config')))
+  const kinds = knownKinds(workloads)
   if (names === 'kinds') return kindNames(kinds)
-  const { folder } = given.options
+  const folder = given.text('folder')
   if (names === 'namespaces') {
     if (folder === undefined) return listHub([namespaces], undefined, { given, io, signal })
-    const objects = await listFolder(folder, given, kinds, signal)
+    const objects = await listFolder(folder, workloads, kinds, signal)
     return [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
   }
   const types = kindsNamed(names.kind, kinds)
-  const namespace = await readNamespace(givenArguments(given), io)
+  const namespace = await readNamespace(given, io)
   if (folder === undefined) return listHub(types, namespace, { given, io, signal })
-  const objects = await listFolder(folder, given, types, signal)
+  const objects = await listFolder(folder, workloads, types, signal)
   const here = objects.filter((object) => (object.metadata.namespace ?? namespace) === namespace)
   return objectNames(here)
 }
 
 async function listFolder(
   folder: string,
-  given: Given,
+  workloads: WorkloadKinds,
   types: readonly ResourceType[],
   signal: AbortSignal,
 ): Promise<K8sObject[]> {
-  const workloads = configuredWorkloadKinds(loadConfig(given.options['config']))
   const store = openFolder(folder, { watch: false, workloads })
   try {
     await store.start(signal)
@@ -73,9 +79,9 @@ async function listFolder(
 async function listHub(
   types: readonly ResourceType[],
   namespace: string | undefined,
-  { given, io, signal }: { given: Given; io: CommandIo; signal: AbortSignal },
+  { given, io, signal }: { given: Arguments; io: CommandIo; signal: AbortSignal },
 ): Promise<string[]> {
-  const connection = await openConnection(selectConnection(givenArguments(given), io, { usesHome: true }))
+  const connection = await openConnection(selectConnection(given, io, { usesHome: true }))
   try {
     const lists = await Promise.all(
       types.map(async (type) => {
@@ -92,8 +98,4 @@ async function listHub(
 
 function objectNames(objects: readonly K8sObject[]): string[] {
   return [...new Set(objects.flatMap(({ metadata }) => metadata.name ?? []))].sort()
-}
-
-function givenArguments({ options, positionals }: Given): Arguments {
-  return { positionals: [...positionals], text: (option) => options[option], texts: () => [], flag: () => false }
 }
