@@ -11,7 +11,6 @@ export function explainContext(store: ObjectStore, now: number): Context {
     store,
     now,
     kinds: SHIPPED_KINDS,
-    scope: DEFAULT_CONFIG.claims.clusterScoped,
     config: DEFAULT_CONFIG,
     karmadaRules: strictestRules,
     isMember: false,

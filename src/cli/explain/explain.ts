@@ -57,7 +57,6 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       store,
       now: io.now(),
       kinds,
-      scope: config.claims.clusterScoped,
       config,
       karmadaRules: karmadaRulesOf(args, config, karmadaRules),
       isMember,

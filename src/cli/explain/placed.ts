@@ -43,7 +43,7 @@ export interface Placed {
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
 export async function placeWorkload(target: Target, context: Context): Promise<Placed | undefined> {
-  const { store, kinds, scope, now, karmadaRules, config } = context
+  const { store, kinds, now, karmadaRules, config } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
   const named = targetReference(target)
@@ -70,7 +70,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
   const settings = {
-    ...{ store, now, clusterScopedClaims: scope, karmadaRules, kinds },
+    ...{ store, now, clusterScopedClaims: config.claims.clusterScoped, karmadaRules, kinds },
     timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
   }

@@ -53,13 +53,16 @@ async function explainPolicy(policy: PropagationPolicy, context: Context): Promi
 }
 
 /** Whether the dependencies of its workloads follow, and why. */
-function dependenciesNode(policy: PropagationPolicy, { store, scope, config }: Context): TreeNode {
+function dependenciesNode(policy: PropagationPolicy, { store, config }: Context): TreeNode {
   const declined = declineReason(policy)
   if (declined) return { text: `dependencies do not follow: ${declined}`, state: 'Declined', reason: declined }
   const { propagateDeps, ...spec } = policy.spec
   // The reason for a field that is set already is that for which Lodestone would set it.
   const open = { ...policy, spec }
-  const input = gatherPolicyInput(open, undefined, config.dependencies.propagate, { store, clusterScopedClaims: scope })
+  const input = gatherPolicyInput(open, undefined, config.dependencies.propagate, {
+    store,
+    clusterScopedClaims: config.claims.clusterScoped,
+  })
   const { state, message } = decidePolicy(input)
   const reason = state === 'Propagated' ? { reason: message } : {}
   const because = message ? `: ${message}` : ''

@@ -29,7 +29,7 @@ async function explainSource(source: DataSource, context: Context): Promise<Tree
 }
 
 async function userNode(claim: DataSourceClaim, context: Context): Promise<TreeNode> {
-  const refusal = refusalOfClaim(claim, context.store, context.scope)
+  const refusal = refusalOfClaim(claim, context.store, context.config.claims.clusterScoped)
   const placed = await placeWorkload(workloadOfClaim(claim, context.kinds), context)
   return {
     ...referenceOf(claim),

@@ -11,7 +11,6 @@ import type { Config } from '../../app/config/config.ts'
 import { defined } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
-import type { ClusterScope } from '../../queries/permission.ts'
 import type { AnyCachedKind } from '../../store/any-kind.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { typeOfReference } from '../kinds.ts'
@@ -29,7 +28,6 @@ export interface Context {
   /** In ms since the epoch. */
   now: number
   kinds: WorkloadKinds
-  scope: ClusterScope
   config: Config
   karmadaRules: KarmadaRules
   /** Whether the objects are those of a cluster that is not a hub: the hub decides on the placement. */

@@ -83,7 +83,7 @@ async function explainWorkload(target: Target, context: Context): Promise<TreeNo
         ? [{ text: 'no DataSourceClaim names it: it is placed by its policy alone' }]
         : []),
       ...claims.map((claim) => {
-        const refusal = refusalFor(claim, workload, context.store, context.scope)
+        const refusal = refusalFor(claim, workload, context.store, context.config.claims.clusterScoped)
         return claimNode(claim, answerOfClaim(claim, context.store, context.now), context.now, refusal)
       }),
       ...volumes.map(volumeNode),
@@ -115,9 +115,9 @@ function absentWorkload({ object, workload, claims, placement }: Placed, { place
 
 /** Dependencies of the workload, and the clusters to which they are attached. */
 async function dependencyNodes({ object, workload }: Placed, context: Context): Promise<TreeNode[]> {
-  const { store, kinds, scope } = context
+  const { store, kinds, config } = context
   if (!object || !kinds.find(workload.apiVersion, workload.kind)) return []
-  const references = interpretObject(object, store, kinds, scope)
+  const references = interpretObject(object, store, kinds, config.claims.clusterScoped)
   if (references.length === 0) return []
   const children = await Promise.all(references.map((reference) => dependencyNode(reference, workload, store)))
   return [{ text: 'dependencies', children }]
