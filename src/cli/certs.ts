@@ -5,6 +5,7 @@ import { type Config, loadConfig } from '../app/config/config.ts'
 import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
+import { parseCertificates } from '../tls/x509.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
 import { CONNECTION_OPTIONS, connect, connectionOptions } from './options/connect.ts'
 import { configOption } from './options/read-config.ts'
@@ -84,16 +85,14 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
 
 function report({ certificates }: Config, current: ReturnType<CertificateSource['current']>, made: string[]): string {
   const { source, directory, secret } = certificates
-  const { certPem, caBundlePem = '' } = current
+  const { certPem, caBundlePem } = current
   const leaf = new X509Certificate(certPem)
-  const authorities = caBundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const authorities = caBundlePem === undefined ? [] : parseCertificates(caBundlePem)
   return [
     `Stored in    ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
     `Certificate  ${oneLine(leaf.subject)}, until ${leaf.validTo}`,
     `Hosts        ${leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? ''}`,
-    ...authorities
-      .map((pem) => new X509Certificate(pem))
-      .map((ca) => `Trusted CA   ${oneLine(ca.subject)}, until ${ca.validTo}`),
+    ...authorities.map(({ x509 }) => `Trusted CA   ${oneLine(x509.subject)}, until ${x509.validTo}`),
     ...made.map((line) => `Created      ${line}`),
     '',
   ].join('\n')

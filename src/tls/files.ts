@@ -1,9 +1,7 @@
 /** Serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { watchFolder } from '../base/folder-watch.ts'
 import { systemClock } from '../base/time/clock.ts'
-import { broken, certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
+import { broken, certificatesIn, pairIn, readPemFiles, type StoragePlace } from './pem-files.ts'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from './renew.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import { CA_FILE, LEAF_FILE, LEAF_KEY_FILE } from './stored-files.ts'
@@ -83,7 +81,7 @@ class CertificateFiles {
 
   async #load(): Promise<void> {
     const now = this.#input.now()
-    const files = await readFiles(this.#input.folder)
+    const files = await readPemFiles(this.#input.folder, [LEAF_FILE, LEAF_KEY_FILE, CA_FILE])
     const chain = certificatesIn(LEAF_FILE, files, this.#place)
     const { keyPem } = pairIn(
       { certificate: chain[0], certName: LEAF_FILE, keyName: LEAF_KEY_FILE },
@@ -119,17 +117,4 @@ class CertificateFiles {
     const current = found.map((ca) => before.find(({ pem }) => pem === ca.pem) ?? { ...ca, knownSince: now })
     return trustedAuthorities([...current, ...before.filter((ca) => !current.includes(ca))], now)
   }
-}
-
-async function readFiles(folder: string): Promise<Partial<Record<string, string>>> {
-  const files: Partial<Record<string, string>> = {}
-  for (const name of [LEAF_FILE, LEAF_KEY_FILE, CA_FILE]) {
-    try {
-      files[name] = await readFile(join(folder, name), 'utf8')
-    } catch (error) {
-      // Missing files are checked after all files are read.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    }
-  }
-  return files
 }

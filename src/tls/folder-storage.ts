@@ -12,11 +12,11 @@
  * number is written once. This is the only lock: a crash leaves neither an incomplete state nor a stale lock.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeFileError } from '../base/file-error.ts'
 import { makeFolder } from '../base/make-folder.ts'
-import type { StoragePlace } from './pem-files.ts'
+import { readPemFiles, type StoragePlace } from './pem-files.ts'
 import { BrokenCertificatesError, type CertificateStorage } from './storage.ts'
 import {
   CA_FILE,
@@ -42,7 +42,10 @@ export function openFolderStorage(folder: string): CertificateStorage {
     remedy: 'restore the folder, or delete it and restart; Lodestone then creates a new CA, which callers must trust',
   }
   async function readState(number: number): ReturnType<CertificateStorage['read']> {
-    return decodeStoredFiles(await readFiles(number === 0 ? folder : join(folder, `v${number}`)), place)
+    return decodeStoredFiles(
+      await readPemFiles(number === 0 ? folder : join(folder, `v${number}`), STORED_FILES),
+      place,
+    )
   }
   return {
     async read() {
@@ -89,19 +92,6 @@ async function storedStates(folder: string): Promise<number[]> {
     const problem = `certificate folder ${folder} cannot be read: ${describeFileError(error)}`
     throw new BrokenCertificatesError(`${problem}; choose another one`, { cause: error })
   }
-}
-
-async function readFiles(folder: string): Promise<StoredFiles> {
-  const files: StoredFiles = {}
-  for (const name of STORED_FILES) {
-    try {
-      files[name] = await readFile(join(folder, name), 'utf8')
-    } catch (error) {
-      // Missing files are checked after all files are read.
-      if (!hasCode(error, 'ENOENT')) throw error
-    }
-  }
-  return files
 }
 
 async function writeState(folder: string, number: number, files: StoredFiles): Promise<boolean> {

@@ -1,4 +1,6 @@
-/** Parses certificates and key pairs from named PEM texts. Errors name the file and its place. */
+/** Reads files, and parses certificates and key pairs from named PEM texts. Errors name the file and its place. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BrokenCertificatesError } from './storage.ts'
 import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } from './x509.ts'
 
@@ -11,6 +13,22 @@ export interface StoragePlace {
 }
 
 export type PemFiles = Readonly<Partial<Record<string, string>>>
+
+/** Reads the files with these names; those that are missing are left out, and checked after all are read. */
+export async function readPemFiles<Name extends string>(
+  folder: string,
+  names: readonly Name[],
+): Promise<Partial<Record<Name, string>>> {
+  const files: Partial<Record<Name, string>> = {}
+  for (const name of names) {
+    try {
+      files[name] = await readFile(join(folder, name), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  return files
+}
 
 /** Returns the certificates in one file, in order. Throws `BrokenCertificatesError` when the file is missing or has none. */
 export function certificatesIn(

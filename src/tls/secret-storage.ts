@@ -1,5 +1,7 @@
 /** Stores certificates in one Secret, which all replicas share. The `resourceVersion` detects concurrent writes. */
+import { secrets } from '../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { without } from '../base/json.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import type { StoragePlace } from './pem-files.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
@@ -23,13 +25,7 @@ export interface SecretStorageInput {
   name: string
 }
 
-const SECRET: ResourceType<CertificateSecret> = {
-  group: '',
-  version: 'v1',
-  kind: 'Secret',
-  plural: 'secrets',
-  namespaced: true,
-}
+const SECRET: ResourceType<CertificateSecret> = secrets
 
 /**
  * Opens a storage in the Secret `namespace/name`. It needs the rights `get`, `create` and `update`; if the Secret exists, `get` and
@@ -50,7 +46,7 @@ export function openSecretStorage(input: SecretStorageInput): CertificateStorage
     async write(next, previous) {
       const secret = await store.read(SECRET, namespace, name)
       if (!sameCertificates(decodeSecret(secret, place), previous)) return false
-      const data = { ...withoutOurs(secret?.data), ...encodeSecret(next) }
+      const data = { ...without(secret?.data ?? {}, ...STORED_FILES), ...encodeSecret(next) }
       try {
         if (secret === undefined) {
           const metadata = { namespace, name }
@@ -80,9 +76,4 @@ function decodeSecret(secret: CertificateSecret | undefined, place: StoragePlace
 function encodeSecret(certificates: StoredCertificates): Record<string, string> {
   const entries = Object.entries(encodeStoredFiles(certificates))
   return Object.fromEntries(entries.map(([name, text]) => [name, Buffer.from(text, 'utf8').toString('base64')]))
-}
-
-function withoutOurs(data: Record<string, string> = {}): Record<string, string> {
-  const ours: readonly string[] = STORED_FILES
-  return Object.fromEntries(Object.entries(data).filter(([name]) => !ours.includes(name)))
 }
