@@ -43,9 +43,6 @@ export interface Line {
   namespace?: string
   name?: string
   state?: string
-  reason?: string
-  clusters?: string[]
-  bytes?: number
   children: Line[]
 }
 

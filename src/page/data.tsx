@@ -3,7 +3,7 @@
 import { formatBytes } from '../base/quantity.ts'
 import type { ClusterRow } from '../cli/ui/lists.ts'
 import { fetchClusters, type Row } from './api.ts'
-import { describeOtherClusters, joinNames } from './names.ts'
+import { compareNames, describeOtherClusters, joinNames } from './names.ts'
 import { Age, ListView, ObjectLink, State, Table } from './parts.tsx'
 import { changeQuery } from './route.ts'
 import { useList, useLoaded } from './use-list.ts'
@@ -37,10 +37,8 @@ export function Data({ query, version, now }: ViewInput) {
   )
 }
 
-const { compare } = new Intl.Collator('en', { numeric: true })
-
 function byRegion(a: ClusterRow, b: ClusterRow): number {
-  return compare(a.region ?? '~', b.region ?? '~') || compare(a.name, b.name)
+  return compareNames(a.region ?? '~', b.region ?? '~') || compareNames(a.name, b.name)
 }
 
 function sorted(sort: string): Record<string, string | undefined> {

@@ -1,6 +1,9 @@
 /** Lists of names as the page shows them. Pure. */
 import { listNames } from '../base/names.ts'
 
+/** Orders names as people do: `member2` before `member10`. */
+export const { compare: compareNames } = new Intl.Collator('en', { numeric: true })
+
 /** The most names that a cell has. */
 export const NAMES_SHOWN = 5
 

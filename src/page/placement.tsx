@@ -1,5 +1,6 @@
 /** The placement of a workload in four lines: the policy allows, the data is in, allowed, scheduled. */
 import type { LocateAnswer, LocatedCluster } from '../cli/ui/questions/locate.ts'
+import { compareNames } from './names.ts'
 import { State, type Tone } from './parts.tsx'
 import { WORKLOAD_STATES } from './workloads.tsx'
 
@@ -68,10 +69,8 @@ function Names({ names, isFallen = false }: { names: readonly string[]; isFallen
   )
 }
 
-const { compare } = new Intl.Collator('en', { numeric: true })
-
 function placementSteps({ decision, claims, clusters: unsorted }: LocateAnswer): Step[] {
-  const clusters = unsorted.toSorted((a, b) => compare(a.name, b.name))
+  const clusters = unsorted.toSorted((a, b) => compareNames(a.name, b.name))
   const { state = 'Untouched', message } = decision ?? {}
   const { tone, words } = DECISIONS[state] ?? { tone: 'waiting', words: state }
   const byPolicy = clusters.filter(({ steps }) => steps?.refusedBy.length === 0)

@@ -10,7 +10,7 @@ import type {
 } from '../status/report.ts'
 import type { MoveRow } from './moves.ts'
 import type { ReplicaRow } from './replicas.ts'
-import { referenceId, type WaitingRow, waitingId, waitingRows } from './waiting.ts'
+import { compare, referenceId, type WaitingRow, waitingId, waitingRows } from './waiting.ts'
 import type { WorkloadRow } from './workloads.ts'
 
 /** A cluster of the fleet. */
@@ -252,8 +252,4 @@ function select(lists: Lists, name: ListName, { namespace, system, state, search
 function hasText(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value.toLowerCase().includes(text)
   return value !== null && typeof value === 'object' && Object.values(value).some((each) => hasText(each, text))
-}
-
-function compare(a: string | number, b: string | number): number {
-  return a === b ? 0 : a < b ? -1 : 1
 }

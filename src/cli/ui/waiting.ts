@@ -147,7 +147,8 @@ function byBegin(a: WaitingRow, b: WaitingRow): number {
   return compare(a.since ?? NEVER, b.since ?? NEVER) || compare(waitingId(a), waitingId(b))
 }
 
-function compare(a: string, b: string): number {
+/** Orders texts by their code units, and numbers by value. */
+export function compare(a: string | number, b: string | number): number {
   return a === b ? 0 : a < b ? -1 : 1
 }
 
