@@ -1,6 +1,6 @@
-/** Tests amounts of bytes. */
+/** Tests amounts of bytes, and counts. */
 import { expect, test } from 'vitest'
-import { formatBytes, formatSize, parseBytes } from './quantity.ts'
+import { formatBytes, formatCount, formatSize, parseBytes } from './quantity.ts'
 
 test.each([
   { text: '0', want: 0 },
@@ -32,4 +32,12 @@ test.each([
   { isMinimum: undefined, want: '1.0 KiB' },
 ])('formats $want', ({ isMinimum, want }) => {
   expect(formatSize(1024, isMinimum)).toBe(want)
+})
+
+test.each([
+  { count: 0, want: '0 objects' },
+  { count: 1, want: '1 object' },
+  { count: 2, want: '2 objects' },
+])('formats $want', ({ count, want }) => {
+  expect(formatCount(count, 'object')).toBe(want)
 })

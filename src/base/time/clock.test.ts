@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from './clock.ts'
+import { aborted, systemClock } from './clock.ts'
 
 test('a wait with a negative delay ends immediately, without a warning of Node', async () => {
   const warnings: Error[] = []
@@ -13,3 +13,15 @@ test('a wait with a negative delay ends immediately, without a warning of Node',
 
   expect(warnings).toEqual([])
 })
+
+test.each([{ when: 'before' }, { when: 'during' }])(
+  'a wait for a signal that aborts $when the wait ends',
+  async ({ when }) => {
+    const aborter = new AbortController()
+    if (when === 'before') aborter.abort()
+    const wait = aborted(aborter.signal)
+    aborter.abort()
+
+    await expect(wait).resolves.toBeUndefined()
+  },
+)
