@@ -2,7 +2,6 @@
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../../test/e2e/control-plane.ts'
 import { installLodestone, type Lodestone, type LodestoneOptions, startLodestone } from '../../test/e2e/lodestone.ts'
 import { BUILT } from './process.ts'
-import { log } from './report.ts'
 
 export interface Installed {
   plane: ControlPlane
@@ -12,7 +11,7 @@ export interface Installed {
 
 /** Starts a plane, installs Lodestone, runs `measure`, and stops the plane. */
 export async function withPlane<T>(options: ControlPlaneOptions, measure: (on: Installed) => Promise<T>): Promise<T> {
-  const plane = await startControlPlane({ ...options, log })
+  const plane = await startControlPlane(options)
   try {
     const kubeconfig = await installLodestone(plane)
     return await measure({

@@ -5,9 +5,9 @@ import type { Toleration } from '../../src/api/node.ts'
 import { schedulingRefusal } from '../../src/core/placement/acceptance.ts'
 import { type Random, randomFrom } from '../random.ts'
 import type { KubeObject } from './api-client.ts'
-import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings } from './hub.ts'
+import { logToStderr } from './log.ts'
 import type { MemberCluster, Taint } from './member-clusters.ts'
 
 const clusterCount = 30

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findBlock } from '../shell-blocks.ts'
-import { logToStderr } from './binaries.ts'
 import type { ControlPlane } from './control-plane.ts'
 import type { Lodestone } from './lodestone.ts'
+import { logToStderr } from './log.ts'
 import { runScript } from './page-block.ts'
 import type { PrometheusServer } from './prometheus-server.ts'
 

@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, readdir, readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { builtFolder, exists } from './built-folder.ts'
+import { builtFolder, cacheFolder, exists } from './built-folder.ts'
 import { buildPrograms, buildTimeoutMs, copyCrds, crdsInKarmadaModule, dependency, go } from './go-build.ts'
 import { type GoModule, modulePaths, prepareGoModule, versionKey } from './matrix/go-module.ts'
 import { type Project, selectedPair } from './matrix/versions.ts'
@@ -151,107 +150,97 @@ export type NodesBinaries = Readonly<Record<NodesProgram, string>>
 type KarmadaBinaries = Readonly<Record<KarmadaProgram | 'crds', string>>
 export type Binaries = KubernetesBinaries & KarmadaBinaries
 
-export type Log = (line: string) => void
-
-export function logToStderr(line: string): void {
-  process.stderr.write(`[e2e] ${line}\n`)
-}
-
-export async function ensureBinaries(log: Log = logToStderr): Promise<Binaries> {
+export async function ensureBinaries(): Promise<Binaries> {
   // One after the other: two Go builds at once only slow each other down.
-  return { ...(await ensureKubernetesBinaries(log)), ...(await ensureKarmadaBinaries(log)) }
+  return { ...(await ensureKubernetesBinaries()), ...(await ensureKarmadaBinaries()) }
 }
 
-export async function ensureKubernetesBinaries(log: Log = logToStderr): Promise<KubernetesBinaries> {
-  return ensureGroup('kubernetes', log)
+export async function ensureKubernetesBinaries(): Promise<KubernetesBinaries> {
+  return ensureGroup('kubernetes')
 }
 
-export async function ensureControllersBinaries(log: Log = logToStderr): Promise<ControllersBinaries> {
-  return ensureGroup('controllers', log)
+export async function ensureControllersBinaries(): Promise<ControllersBinaries> {
+  return ensureGroup('controllers')
 }
 
-export async function ensureNodesBinaries(log: Log = logToStderr): Promise<NodesBinaries> {
-  return { ...(await ensureGroup('scheduler', log)), ...(await ensureGroup('kwok', log)) }
+export async function ensureNodesBinaries(): Promise<NodesBinaries> {
+  return { ...(await ensureGroup('scheduler')), ...(await ensureGroup('kwok')) }
 }
 
 /** The absolute path of helm. */
-export async function ensureHelm(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('helm', log)).helm
+export async function ensureHelm(): Promise<string> {
+  return (await ensureGroup('helm')).helm
 }
 
 /** The absolute path of Kueue's controller manager, and the folder with Kueue's CRDs. */
-export async function ensureKueue(log: Log = logToStderr): Promise<{ kueue: string; crds: string }> {
-  const folder = await folderOf('kueue', log)
+export async function ensureKueue(): Promise<{ kueue: string; crds: string }> {
+  const folder = await folderOf('kueue')
   return { kueue: join(folder, 'kueue'), crds: join(folder, 'crds') }
 }
 
 /** The absolute paths of the Prometheus server and of promtool. */
-export async function ensurePrometheus(log: Log = logToStderr) {
-  return ensureGroup('prometheus', log)
+export async function ensurePrometheus() {
+  return ensureGroup('prometheus')
 }
 
 /** The absolute path of the program that reads YAML as kubectl does. */
-export async function ensureYamlReader(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('yaml', log))['yaml-to-json']
+export async function ensureYamlReader(): Promise<string> {
+  return (await ensureGroup('yaml'))['yaml-to-json']
 }
 
 /** The absolute path of the program that syncs and compares objects as Argo CD and Flux do. */
-export async function ensureGitops(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('gitops', log)).gitops
+export async function ensureGitops(): Promise<string> {
+  return (await ensureGroup('gitops')).gitops
 }
 
 /** The folder with the CRDs of Prometheus Operator and cert-manager, in a folder for each. */
-export async function ensureDefinitions(log: Log = logToStderr): Promise<string> {
-  return folderOf('definitions', log)
+export async function ensureDefinitions(): Promise<string> {
+  return folderOf('definitions')
 }
 
 /** The folder with the CRDs of KServe, LeaderWorkerSet and KubeRay, in a folder for each. */
-export async function ensureWorkloadDefinitions(log: Log = logToStderr): Promise<string> {
-  return folderOf('workloadDefinitions', log)
+export async function ensureWorkloadDefinitions(): Promise<string> {
+  return folderOf('workloadDefinitions')
 }
 
 /** The absolute path of the controllers of cert-manager. */
-export async function ensureCertManager(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('certManager', log))['cert-manager']
+export async function ensureCertManager(): Promise<string> {
+  return (await ensureGroup('certManager'))['cert-manager']
 }
 
 /** The absolute path of the operator of KubeRay. */
-export async function ensureRayOperator(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('kuberay', log))['ray-operator']
+export async function ensureRayOperator(): Promise<string> {
+  return (await ensureGroup('kuberay'))['ray-operator']
 }
 
 /** The absolute path of the controller of LeaderWorkerSet. */
-export async function ensureLeaderWorkerSet(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('lws', log)).lws
+export async function ensureLeaderWorkerSet(): Promise<string> {
+  return (await ensureGroup('lws')).lws
 }
 
 /** The absolute path of jq. */
-export async function ensureJq(log: Log = logToStderr): Promise<string> {
-  return (await ensureGroup('jq', log)).jq
+export async function ensureJq(): Promise<string> {
+  return (await ensureGroup('jq')).jq
 }
 
-async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
-  const programs = await ensureGroup('karmada', log)
+async function ensureKarmadaBinaries(): Promise<KarmadaBinaries> {
+  const programs = await ensureGroup('karmada')
   return { ...programs, crds: join(programs['karmada-webhook'], '..', 'crds') }
 }
 
-async function ensureGroup<Name extends GroupName>(
-  name: Name,
-  log: Log,
-): Promise<Readonly<Record<ProgramOf<Name>, string>>> {
-  const folder = await folderOf(name, log)
+async function ensureGroup<Name extends GroupName>(name: Name): Promise<Readonly<Record<ProgramOf<Name>, string>>> {
+  const folder = await folderOf(name)
   const programs = Object.keys(groups[name].packages).map((program) => [program, join(folder, program)])
   return Object.fromEntries(programs) as Record<ProgramOf<Name>, string>
 }
 
-async function folderOf(name: GroupName, log: Log): Promise<string> {
+async function folderOf(name: GroupName): Promise<string> {
   const prebuilt = process.env[groups[name].variable]
   if (prebuilt && !selectedVersion(name)) return checkPrebuilt(name, prebuilt)
-  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
-  return builtFolder(join(cache, await cacheKey(name), name), {
-    lock: cache,
+  return builtFolder(join(cacheFolder, await cacheKey(name), name), {
+    lock: cacheFolder,
     timeoutMs: buildTimeoutMs,
-    build: (into) => buildGroup(name, into, log),
+    build: (into) => buildGroup(name, into),
   })
 }
 
@@ -296,13 +285,13 @@ function moduleFolder(name: GroupName): string {
   return join(import.meta.dirname, groups[name].module)
 }
 
-async function buildGroup(name: GroupName, into: string, log: Log): Promise<void> {
+async function buildGroup(name: GroupName, into: string): Promise<void> {
   await requireGo(name)
   const selected = selectedVersion(name)
   const module = selected
     ? await prepareGoModule(selected.project, selected.version, { into: join(into, 'module'), go })
     : await pinnedModule(name)
-  await buildPrograms(groups[name].packages, { module, into, log })
+  await buildPrograms(groups[name].packages, { module, into })
   await copyDefinitions(DEFINITIONS[name] ?? {}, module.folder, into)
   if (name === 'kueue') {
     await copyCrds(join(await dependency(module.folder, KUEUE, 'Dir'), crdsInKueueModule), join(into, 'crds'))

@@ -1,7 +1,11 @@
 // Builds a folder of the cache once: beside its final place, and renamed when complete, so a folder that is there is always whole.
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { withBuildLock } from './build-lock.ts'
+
+/** What the tests build or download once, for all test runs of this user. */
+export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
 
 export interface FolderBuild {
   /** Builds that may not run at once have the same lock. */

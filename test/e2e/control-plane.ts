@@ -12,8 +12,6 @@ import {
   ensureControllersBinaries,
   ensureKubernetesBinaries,
   ensureNodesBinaries,
-  type Log,
-  logToStderr,
   type NodesBinaries,
 } from './binaries.ts'
 import {
@@ -31,6 +29,7 @@ import {
   readyUrl,
 } from './components.ts'
 import { karmadaWebhookConfigurations } from './karmada-webhooks.ts'
+import { logToStderr } from './log.ts'
 import { minorOf } from './matrix/versions.ts'
 import { clusterObject, clusterStatus, type MemberCluster, memberClusters, type Taint } from './member-clusters.ts'
 import { createNodes, type NodesOptions, writeKwokConfig } from './nodes.ts'
@@ -59,7 +58,6 @@ export interface ControlPlaneOptions {
   failover?: PurgeMode
   // For a component; each replaces the harness's own flag of that name.
   flags?: Partial<Record<Component, string[]>>
-  log?: Log
 }
 
 export interface RunOptions {
@@ -72,18 +70,17 @@ export interface RunOptions {
 export type Manifests = string | KubeObject | KubeObject[]
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  const log = options.log ?? logToStderr
   const withKarmada = options.karmada ?? true
   const { nodes } = options
   const withControllers = (options.garbageCollector ?? false) || nodes !== undefined
   const binaries = {
-    ...(withKarmada ? await ensureBinaries(log) : await ensureKubernetesBinaries(log)),
-    ...(withControllers && (await ensureControllersBinaries(log))),
-    ...(nodes && (await ensureNodesBinaries(log))),
+    ...(withKarmada ? await ensureBinaries() : await ensureKubernetesBinaries()),
+    ...(withControllers && (await ensureControllersBinaries())),
+    ...(nodes && (await ensureNodesBinaries())),
   }
   const startedAt = Date.now()
   const dir = await makeTemporaryFolder()
-  log(`control plane in ${dir}`)
+  logToStderr(`control plane in ${dir}`)
   const components = [
     ...kubernetesComponents,
     ...(withKarmada ? karmadaComponents : []),
@@ -105,7 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     failover: options.failover,
     kubernetesMinor: await minorOfProgram(binaries['kube-apiserver'], dir),
   }
-  const plane = new ControlPlane({ server, binaries, components, context, flags: options.flags ?? {}, log })
+  const plane = new ControlPlane({ server, binaries, components, context, flags: options.flags ?? {} })
   try {
     await plane.start('etcd')
     await plane.start('kube-apiserver')
@@ -117,7 +114,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     await plane.stopAll()
     throw error
   }
-  log(`control plane up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s at ${server}`)
+  logToStderr(`control plane up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s at ${server}`)
   return plane
 }
 
@@ -137,7 +134,6 @@ interface Parts {
   components: Component[]
   context: ComponentContext
   flags: Partial<Record<Component, string[]>>
-  log: Log
 }
 
 export class ControlPlane {
@@ -212,7 +208,7 @@ export class ControlPlane {
       logFile: this.logFile(component),
       ready: async () => this.#isOk(url),
       // Not an error by itself, but useful to the reader of a failed test.
-      onCrash: this.#parts.log,
+      onCrash: logToStderr,
     })
     this.#running.set(component, running)
     // One component that fails ends the plane while others are still starting.

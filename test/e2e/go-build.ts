@@ -1,6 +1,7 @@
 /** Builds programs with Go, in a module that pins the versions. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { logToStderr } from './log.ts'
 import type { GoModule } from './matrix/go-module.ts'
 import { runCommand } from './processes.ts'
 
@@ -11,21 +12,20 @@ export const buildTimeoutMs = 30 * 60_000
 interface BuildOptions {
   module: GoModule
   into: string
-  log: (line: string) => void
 }
 
 /** Builds each program of `packages` (program → package) into the folder `into`. */
 export async function buildPrograms(
   packages: Readonly<Record<string, string>>,
-  { module, into, log }: BuildOptions,
+  { module, into }: BuildOptions,
 ): Promise<void> {
   const ldflags = versionFlags(module.versions).join(' ')
   for (const [program, path] of Object.entries(packages)) {
     const startedAt = Date.now()
-    log(`building ${program} (${path})`)
+    logToStderr(`building ${program} (${path})`)
     const flags = [...module.flags, '-trimpath', '-ldflags', ldflags]
     await go(module.folder, ['build', ...flags, '-o', join(into, program), path])
-    log(`built ${program} in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+    logToStderr(`built ${program} in ${Math.round((Date.now() - startedAt) / 1000)} s`)
   }
 }
 

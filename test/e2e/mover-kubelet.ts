@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
-import { logToStderr } from './binaries.ts'
 import type { ControlPlane } from './control-plane.ts'
+import { logToStderr } from './log.ts'
 import { type RunningProcess, startProcess } from './processes.ts'
 
 export interface MoverKubeletOptions {

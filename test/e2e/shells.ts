@@ -1,11 +1,8 @@
 // Real shells: those on the PATH, or else the packages of Debian, unpacked once into the cache folder. No root rights are needed.
-import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { logToStderr as log } from './binaries.ts'
-import { withBuildLock } from './build-lock.ts'
+import { debianPrograms } from './debian-programs.ts'
 import { environment, MissingRuntimeError, requireRuntime } from './peers/runtimes.ts'
 import { runCommand } from './processes.ts'
 
@@ -47,7 +44,6 @@ bind \cx 'complete -C (commandline); echo "LINE<"(commandline)">"'`,
 
 // With the libraries that a minimal Debian or Ubuntu lacks.
 const packages = ['zsh', 'zsh-common', 'fish', 'fish-common', 'libpcre2-32-0']
-const downloadTimeoutMs = 5 * 60_000
 
 // Throws `MissingRuntimeError` if the shell is neither on the PATH nor available as a package.
 export async function findShell(name: ShellName): Promise<Shell> {
@@ -71,47 +67,12 @@ async function isOnPath(name: ShellName): Promise<boolean> {
 }
 
 async function unpackedPackages(name: ShellName): Promise<string> {
-  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
   await requireRuntime(name, 'apt-get')
-  const release = await readFile('/etc/os-release', 'utf8')
-  const key = createHash('sha256')
-    .update(JSON.stringify([packages, release, process.arch]))
-    .digest('hex')
-  const folder = join(cache, key.slice(0, 16), 'shells')
-  if (await exists(folder)) return folder
-  await mkdir(join(folder, '..'), { recursive: true })
-  await withBuildLock(join(cache, 'shells'), downloadTimeoutMs, async () => {
-    // Another test file has done it meanwhile.
-    if (await exists(folder)) return
-    const building = await mkdtemp(`${folder}-`)
-    try {
-      await unpack(name, building)
-      await rename(building, folder)
-    } finally {
-      await rm(building, { recursive: true, force: true })
-    }
-  })
-  return folder
-}
-
-async function unpack(name: ShellName, into: string): Promise<void> {
-  log(`shells: downloading ${packages.join(', ')} with apt-get, once`)
-  const run = (command: string, args: string[]) =>
-    runCommand(command, args, { cwd: into, env: environment(), timeoutMs: downloadTimeoutMs })
-  const { code, stderr } = await run('apt-get', ['download', ...packages])
-  if (code !== 0)
-    throw new MissingRuntimeError(name, 'apt-get', `cannot download it: ${stderr.trim().split('\n').at(-1)}`)
-  for (const file of globSync('*.deb', { cwd: into })) {
-    const unpacked = await run('dpkg', ['-x', file, '.'])
-    if (unpacked.code !== 0) throw new Error(`dpkg cannot unpack ${file}: ${unpacked.stderr}`)
+  try {
+    // fish finds its functions beside the program only if it finds /etc there too.
+    const complete = (folder: string) => symlink('../etc', join(folder, 'usr', 'etc'))
+    return (await debianPrograms('shells', packages, complete)).folder
+  } catch (error) {
+    throw new MissingRuntimeError(name, 'apt-get', `cannot download it: ${(error as Error).message}`)
   }
-  // fish finds its functions beside the program only if it finds /etc there too.
-  await symlink('../etc', join(into, 'usr', 'etc'))
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -17,12 +17,12 @@ import {
   ensureJq,
   ensureKubernetesBinaries,
   ensureWorkloadDefinitions,
-  logToStderr,
 } from './binaries.ts'
 import { namespace } from './chart.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type DeployedPod, deployedValues, rootOf, startDeployed, tlsSecret } from './deployed.ts'
 import { type BindingObject, bindings } from './hub.ts'
+import { logToStderr } from './log.ts'
 import type { SpecObject } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
 import { lodestoneCommand, startMoverKubelet } from './mover-kubelet.ts'

@@ -45,8 +45,7 @@ function report(problem: string): void {
 }
 
 console.log(`soak: ${minutes} minutes, seed ${values.seed}`)
-const log = (message: string) => console.log(`[soak] ${message}`)
-const plane = await startControlPlane({ garbageCollector: true, clusters: members(), log })
+const plane = await startControlPlane({ garbageCollector: true, clusters: members() })
 try {
   await soak()
 } catch (error) {

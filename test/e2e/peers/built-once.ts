@@ -1,10 +1,9 @@
 // Builds or downloads the program of a peer once, into the cache folder that the programs of the control plane are in.
 import { createHash } from 'node:crypto'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { logToStderr as log } from '../binaries.ts'
-import { builtFolder } from '../built-folder.ts'
+import { builtFolder, cacheFolder } from '../built-folder.ts'
+import { logToStderr } from '../log.ts'
 import { runCommand } from '../processes.ts'
 import { environment, MissingRuntimeError, type Runtime, requireRuntime } from './runtimes.ts'
 
@@ -23,17 +22,16 @@ export interface Recipe {
 
 export async function builtOnce({ peer, what, runtime, copied = [], args }: Recipe): Promise<string> {
   const sources = join(import.meta.dirname, peer)
-  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
-  return builtFolder(join(cache, await keyOf(sources, args('')), peer), {
-    lock: join(cache, 'peers'),
+  return builtFolder(join(cacheFolder, await keyOf(sources, args('')), peer), {
+    lock: join(cacheFolder, 'peers'),
     timeoutMs: buildTimeoutMs,
     require: () => requireRuntime(peer, runtime),
     async build(into) {
       const startedAt = Date.now()
-      log(`${peer}: building ${what} with ${runtime}, once`)
+      logToStderr(`${peer}: building ${what} with ${runtime}, once`)
       for (const file of copied) await copyFile(join(sources, file), join(into, file))
       await run(peer, runtime, args(into), sources)
-      log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+      logToStderr(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
     },
   })
 }
