@@ -37,12 +37,11 @@ export function renderAnswer(
   const present = EFFECT_NAMES.filter((effect) => totals[effect].workloads > 0)
   const sections = present.map((effect) => {
     const all = changes.filter((change) => change.effect === effect)
-    const shown = showsAll ? all : all.slice(0, MOST_SHOWN)
-    const more = all.length - shown.length
+    const { shown, more } = cutList(all, showsAll)
     return [
       `\n${paint('bold', `${EFFECT_WORDS[effect]}: ${EFFECTS[effect]}`)}\n`,
       ...shown.map((change) => renderWorkload(change, hasPrices)),
-      ...(more > 0 ? [`  … and ${more} more; use --all to see them\n`] : []),
+      ...more.map((line) => `  ${line}`),
     ].join('')
   })
   const summary =
@@ -60,7 +59,7 @@ export function renderAnswer(
   const moreSentences = sentences.length - shownSentences.length
   const supposed = [...shownSentences.map(printable), ...(moreSentences > 0 ? [`${moreSentences} more`] : [])]
   return [
-    `${paint('bold', `What if ${supposed.join(', and ')}?`)} (${formatCount(workloads, 'workload')}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
+    renderTitle(supposed.join(', and '), workloads, { paint, file }),
     summary,
     ...sections,
     ...noteLines(notes, showsAll),
@@ -116,13 +115,24 @@ function renderReason({ reason }: Change): string {
 
 function noteLines(notes: readonly string[], showsAll: boolean): string[] {
   if (notes.length === 0) return []
-  const shown = showsAll ? notes : notes.slice(0, MOST_SHOWN)
-  const more = notes.length - shown.length
-  return [
-    '\n',
-    ...shown.map((note) => `Note: ${printable(note)}.\n`),
-    ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
-  ]
+  const { shown, more } = cutList(notes, showsAll)
+  return ['\n', ...shown.map((note) => `Note: ${printable(note)}.\n`), ...more]
+}
+
+function renderTitle(
+  supposed: string,
+  workloads: number,
+  { paint, file }: Pick<TextOptions, 'paint' | 'file'>,
+): string {
+  const of = file === undefined ? '' : ` of ${printable(file)}`
+  return `${paint('bold', `What if ${supposed}?`)} (${formatCount(workloads, 'workload')}${of})\n\n`
+}
+
+/** Returns what is shown of a list, and the line that says how many more items it has, if any. */
+function cutList<T>(items: readonly T[], showsAll: boolean, most = MOST_SHOWN) {
+  const shown = showsAll ? items : items.slice(0, most)
+  const hidden = items.length - shown.length
+  return { shown, more: hidden > 0 ? [`… and ${hidden} more; use --all to see them\n`] : [] }
 }
 
 export function renderTable(
@@ -131,8 +141,7 @@ export function renderTable(
   { showsAll, paint, file }: TextOptions,
 ): string {
   const shownEffects = EFFECT_NAMES.filter((effect) => rows.some(({ totals }) => totals[effect].workloads > 0))
-  const shown = showsAll ? rows : rows.slice(0, MAX_ROWS)
-  const more = rows.length - shown.length
+  const { shown, more } = cutList(rows, showsAll, MAX_ROWS)
   const what = each === 'cluster' ? 'a cluster is lost' : 'the location of a source is out of date'
   const head = [
     each === 'cluster' ? 'CLUSTER' : 'SOURCE',
@@ -140,9 +149,9 @@ export function renderTable(
     ...(each === 'cluster' ? ['DATA WITHOUT A COPY'] : []),
   ]
   return [
-    `${paint('bold', `What if ${what}?`)} (${formatCount(workloads, 'workload')}${file === undefined ? '' : ` of ${printable(file)}`})\n\n`,
+    renderTitle(what, workloads, { paint, file }),
     formatColumns([head, ...shown.map((row) => rowCells(row, shownEffects))]),
-    ...(more > 0 ? [`… and ${more} more; use --all to see them\n`] : []),
+    ...more,
     ...(shownEffects.length === 0 ? [`\n${nothingChanges(workloads)}`] : []),
     ...noteLines(notes, showsAll),
   ].join('')
