@@ -1,17 +1,13 @@
 // The CRDs of Lodestone are deleted on a real hub while workloads run, and applied again.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const bindings = 'resourcebindings.work.karmada.io'
 const CRDS = ['datasourceclaims.datadependency.volcano.sh', 'datasources.datadependency.volcano.sh']
 const objects = [claim('web', { data: 'web-data' }), source('web-data', ['member2'])]
@@ -56,8 +52,7 @@ test('a running workload stays while the CRDs of claims and DataSources are dele
     240_000,
   )
   expect(await affinity()).toEqual(['member2'])
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds'])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', 'crds']) })
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', ...CRDS, '--timeout=60s'])
   expect(await seen.stop()).toEqual(['member2'])
 

@@ -1,10 +1,8 @@
 // The Helm hooks of the chart with the real helm; their Pods are processes with the rights of their ServiceAccounts.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chart, namespace } from './chart.ts'
+import { main } from './command.ts'
 import { type ChartCluster, deployedValues, runHookPod, startChartCluster, startDeployed } from './deployed.ts'
-
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let cluster: ChartCluster
 beforeAll(async () => {

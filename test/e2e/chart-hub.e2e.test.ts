@@ -7,12 +7,10 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { completeConfig } from '../../src/app/config/config.ts'
 import { grantedAccesses, rolesFor } from '../../src/app/roles/granted.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { lodestoneUser, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
-import { runCommand } from './processes.ts'
-
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let plane: ControlPlane
 let helm: Helm
@@ -31,7 +29,7 @@ afterAll(async () => {
 /** Runs `lodestone kubeconfig` as an administrator, and gives its output to `kubectl apply`. */
 async function applySecret(): Promise<string> {
   const words = ['kubeconfig', '-o', 'secret', '--kubeconfig', plane.kubeconfig]
-  const { code, stdout, stderr } = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {} })
+  const { code, stdout, stderr } = await runLodestone(words)
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/ in 720h\n.* is a loopback address/) })
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: stdout })
   const secret = (await plane.getJson('secrets', 'lodestone-hub', namespace)) as { data?: { kubeconfig?: string } }
@@ -60,7 +58,7 @@ test('two commands install what a hub needs, and a workload is placed where its 
     return clusters?.length === 1 && clusters[0]?.name === 'member2'
   })
   const words = ['check-install', '--kubeconfig', plane.kubeconfig, '--config', lodestone.configFile, '--wait', '1m']
-  const checked = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {}, timeoutMs: 90_000 })
+  const checked = await runLodestone(words)
   expect(checked.stdout).not.toMatch(/^✘/m)
   expect(checked.stdout).toMatch(/^✔ absence /m)
   expect(checked).toMatchObject({ code: 0 })
@@ -75,8 +73,7 @@ test('two commands install what a hub needs, and a workload is placed where its 
 })
 
 test('objects that were applied become those of a release with --take-ownership', async () => {
-  const { stdout } = await runCommand(process.execPath, [main, 'manifests', 'rbac'], { cwd: plane.dir, env: {} })
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', 'rbac']) })
   const install = (...words: string[]) =>
     helm.run(['install', 'lodestone', chart, '--set', 'mode=hub-objects', ...words])
 

@@ -1,11 +1,8 @@
 // `helm uninstall` with the real helm and the hooks of the chart; their Jobs are processes with the rights of their ServiceAccount.
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chart, namespace } from './chart.ts'
+import { main, runLodestone } from './command.ts'
 import { type ChartCluster, deployedValues, runHookJob, startChartCluster, startDeployed } from './deployed.ts'
-import { runCommand } from './processes.ts'
-
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let cluster: ChartCluster
 beforeAll(async () => {
@@ -28,7 +25,6 @@ test('one command removes a running Lodestone, and leaves nothing', async () => 
   expect(await runHookJob(plane, 'lodestone-uninstall-post-delete', main)).toMatchObject({ code: 0 })
   expect(await uninstalled).toMatchObject({ code: 0 })
 
-  const words = ['check-install', '--gone', '--kubeconfig', plane.kubeconfig]
-  const gone = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {} })
+  const gone = await runLodestone(['check-install', '--gone', '--kubeconfig', plane.kubeconfig])
   expect(gone).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing of Lodestone is left') })
 })

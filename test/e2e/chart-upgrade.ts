@@ -1,17 +1,16 @@
 // The real helm installs the previous chart, upgrades it, rolls it back and uninstalls it, with processes of the rendered Deployments.
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
 import type { Balancer } from './balancer.ts'
 import { chart, type Helm, namespaceOf } from './chart.ts'
+import { main } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { type ChartCluster, type DeployedPod, deployedValues, startChartCluster, startDeployed } from './deployed.ts'
 import { runBlock } from './page-block.ts'
 import { previousChart, previousRelease } from './previous-release.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 // A registration without a version stays for 60 s.
 const registrationTimeoutMs = 150_000
 const managers = '/apis/vck.intelai.org/v1alpha1/namespaces/default/volumemanagers'

@@ -7,11 +7,9 @@ import type { PolicyRule } from '../../src/api/rbac.ts'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
 import { chart, type Helm, helmOn, namespace, namespaceOf } from './chart.ts'
 import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { lodestoneUser, startLodestone } from './lodestone.ts'
-import { runCommand } from './processes.ts'
-
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let plane: ControlPlane
 let helm: Helm
@@ -145,7 +143,7 @@ describe('an installation', () => {
     const file = join(plane.dir, 'check-install.yaml')
     await writeFile(file, stringify(config))
     const words = ['check-install', '--kubeconfig', plane.kubeconfig, '--config', file, '-o', 'json']
-    const { stdout } = await runCommand(process.execPath, [main, ...words], { cwd: plane.dir, env: {} })
+    const { stdout } = await runLodestone(words)
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === 'account')
   }
 
@@ -183,10 +181,7 @@ describe('an installation', () => {
 
     const second = await install('second')
     await helm.run(['uninstall', 'lodestone', '--no-hooks'])
-    const { stdout: roles } = await runCommand(process.execPath, [main, 'manifests', 'rbac'], {
-      cwd: plane.dir,
-      env: {},
-    })
+    const roles = await lodestoneOutput(['manifests', 'rbac'])
     await plane.kubectl(['apply', '-f', '-'], { input: roles })
     const withoutHelm = await install('lodestone')
     await plane.kubectl(['delete', '-f', '-'], { input: roles })

@@ -1,16 +1,12 @@
 // `lodestone check-install` against a real API server: what it prints at each step of an installation, and on a hub.
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeAuthority } from '../../src/tls/renewal.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { claim, source } from './manifests.ts'
-
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 interface Finding {
   name: string
@@ -19,16 +15,15 @@ interface Finding {
   remedy?: string
 }
 
-async function lodestone(words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  try {
-    return { code: 0, ...(await run(process.execPath, [main, ...words])) }
-  } catch (error) {
-    return error as { code: number; stdout: string; stderr: string }
-  }
-}
-
 async function check(plane: ControlPlane, ...words: string[]): Promise<{ code: number; checks: Finding[] }> {
-  const { code, stdout } = await lodestone(['check-install', '--kubeconfig', plane.kubeconfig, '-o', 'json', ...words])
+  const { code, stdout } = await runLodestone([
+    'check-install',
+    '--kubeconfig',
+    plane.kubeconfig,
+    '-o',
+    'json',
+    ...words,
+  ])
   return { code, checks: (JSON.parse(stdout) as { checks: Finding[] }).checks }
 }
 
@@ -36,8 +31,7 @@ const failuresOf = (checks: Finding[]) =>
   checks.filter(({ result }) => result === 'failed').map(({ name, message }) => [name, message])
 
 const install = async (plane: ControlPlane, ...words: string[]) => {
-  const { stdout } = await lodestone(['manifests', ...words])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', ...words]) })
 }
 
 test('each missing step of an installation is named, with its solution', async () => {
@@ -100,7 +94,7 @@ test('each missing step of an installation is named, with its solution', async (
   const right = join(plane.dir, 'lodestone-certs', 'ca.crt')
   expect(await readFile(right, 'utf8')).toContain('BEGIN CERTIFICATE')
   await install(plane, 'registration', '--url', started.url, '--ca', right)
-  const after = await lodestone(['check-install', '--kubeconfig', plane.kubeconfig, '--wait', '1m'])
+  const after = await runLodestone(['check-install', '--kubeconfig', plane.kubeconfig, '--wait', '1m'])
   expect(after.code).toBe(0)
   expect(after.stdout).toMatch(/^✔ kubernetes {4}v1\./)
   expect(after.stdout).not.toMatch(/^[✘!]/m)
@@ -164,7 +158,7 @@ test('the end of a token of the API server is shown', async () => {
   const kubeconfig = join(plane.dir, 'token.kubeconfig')
   await writeFile(kubeconfig, JSON.stringify(config))
 
-  const { stdout } = await lodestone(['check-install', '--kubeconfig', kubeconfig, '-o', 'json'])
+  const { stdout } = await runLodestone(['check-install', '--kubeconfig', kubeconfig, '-o', 'json'])
   const { checks } = JSON.parse(stdout) as { checks: Finding[] }
   const [, end = ''] =
     /^they end at (\S+)$/.exec(checks.find(({ name }) => name === 'credentials')?.message ?? '') ?? []

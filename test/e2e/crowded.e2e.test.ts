@@ -1,8 +1,7 @@
 // The scheduler accepts the cluster with the data of a workload, and the workload cannot stay or begin there: it runs elsewhere, and comes home.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { claim, deployment, policy, type SpecObject, source } from './manifests.ts'
-import { decisionOn, inOneCluster, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
-import { stopAndCheckRights } from './rights.ts'
+import { decisionOn, inOneCluster, type Stage, schedulerIsIdle, startStage, stopStage } from './moving-workloads.ts'
 
 const broken = { key: 'broken', effect: 'NoExecute' } as const
 const gate = 'WorkloadAffinity=true'
@@ -23,10 +22,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(async () => {
-  await stage?.placements.stop()
-  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-})
+afterAll(() => stopStage(stage))
 
 test.each(['Required', 'Preferred'])(
   'a workload (%s) that Karmada evicts after the time that its policy tolerates does not return before the taint is gone',

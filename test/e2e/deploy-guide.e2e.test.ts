@@ -1,5 +1,4 @@
 // The manifests of volcano-global's deploy guide on a real Karmada with its CRDs, and the migration of what it left behind.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { type AmoroServer, startAmoroServer } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type BindingObject, bindings, type Hub, hubOn } from './hub.ts'
 import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { deployment, policy, tableClaim } from './manifests.ts'
-import type { CommandResult } from './processes.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
@@ -37,8 +36,7 @@ beforeAll(async () => {
   const config = { systems: { configMap } }
   const file = join(plane.dir, 'rights.yaml')
   await writeFile(file, stringify({ registration: { mode: 'service' }, ...config }))
-  const rights = await runLodestone(['manifests', 'rbac', '--config', file])
-  await hub.kubectl(['apply', '-f', '-'], rights.stdout)
+  await hub.kubectl(['apply', '-f', '-'], await lodestoneOutput(['manifests', 'rbac', '--config', file]))
   await createRegistrations(plane)
   lodestone = await startLodestone(plane, { kubeconfig: await plane.kubeconfigFor(lodestoneUser), config })
 })
@@ -47,15 +45,6 @@ afterAll(async () => {
   await amoro?.stop()
   await stopAndCheckRights({ plane, lodestones: [lodestone] })
 })
-
-function runLodestone(args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
-  const words = [join(repository, 'src', 'main.ts'), ...args]
-  return new Promise((resolve) => {
-    execFile(process.execPath, words, { env: { PATH: process.env['PATH'] ?? '', ...env } }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
-    )
-  })
-}
 
 const bindingOf = async (name: string) =>
   (await plane.getJson(bindings, `${name}-deployment`, 'default')) as BindingObject | undefined

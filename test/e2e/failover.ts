@@ -5,10 +5,9 @@ import type { KubeObject } from './api-client.ts'
 import type { PurgeMode } from './components.ts'
 import type { SpecObject } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
-import { decisionOn, runWithData, type Stage, startStage } from './moving-workloads.ts'
+import { decisionOn, runWithData, type Stage, startStage, stopStage } from './moving-workloads.ts'
 import type { PlacementRecord } from './placements.ts'
 import { settled } from './poll.ts'
-import { stopAndCheckRights } from './rights.ts'
 
 const broken = { key: 'broken', effect: 'NoExecute' } as const
 // Longer than an eviction takes.
@@ -23,10 +22,7 @@ export function testFailover(failover: PurgeMode): void {
     stage = await startStage({ failover }, config)
   })
 
-  afterAll(async () => {
-    await stage?.placements.stop()
-    await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-  })
+  afterAll(() => stopStage(stage))
 
   test('an evicted workload keeps its replacement, and returns when the taint is removed', async () => {
     const workload = await runWithData(stage, 'evicted', 'member1')

@@ -2,17 +2,16 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { reportApplied, scheduleBeside } from './holds.ts'
 import { type BindingObject, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, only, policy, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
-import { runCommand } from './processes.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const METRIC = 'lodestone_holds_not_honored_total'
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const AUDIT_POLICY = join(import.meta.dirname, 'audit-policy.yaml')
 
 let plane: ControlPlane
@@ -154,11 +153,7 @@ async function isCounted(name: string, { result, ...condition }: { result: strin
 
 /** Returns what a command prints. */
 async function run(words: string[]): Promise<string> {
-  const { stdout } = await runCommand(process.execPath, [MAIN, ...words, '--kubeconfig', plane.kubeconfig], {
-    cwd: plane.dir,
-    env: { PATH: process.env['PATH'] ?? '', HOME: plane.dir },
-  })
-  return stdout
+  return (await runLodestone([...words, '--kubeconfig', plane.kubeconfig])).stdout
 }
 
 /** Returns the id that `explain` prints for the stored decision on a workload. */

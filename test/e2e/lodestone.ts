@@ -1,12 +1,11 @@
 // Starts Lodestone as a child process against the test control plane, the way an operator would.
-import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { isObject } from '../../src/base/json.ts'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput, main } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { freePorts, startProcess } from './processes.ts'
 
@@ -42,9 +41,6 @@ export interface Lodestone {
 
 export const lodestoneUser = 'system:serviceaccount:lodestone-system:lodestone'
 
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
-
 // As an administrator installs it. Gives a kubeconfig with the rights that this grants, and no others.
 // `config` is the configuration that the rights are for; without it, they are for all features.
 export async function installLodestone(plane: ControlPlane, config?: Record<string, unknown>): Promise<string> {
@@ -55,8 +51,8 @@ export async function installLodestone(plane: ControlPlane, config?: Record<stri
   // As `startLodestone` runs it: it registers itself.
   if (config) await writeFile(file, stringify({ registration: { mode: 'service' }, ...config }))
   const given = config ? ['--config', file] : []
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...parts, ...given])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  const input = await lodestoneOutput(['manifests', 'crds', 'rbac', ...parts, ...given])
+  await plane.kubectl(['apply', '-f', '-'], { input })
   await plane.crdsEstablished()
   await createRegistrations(plane)
   return plane.kubeconfigFor(lodestoneUser)

@@ -1,8 +1,6 @@
 // The main job on a real Karmada, as its users do it: with kubectl and karmadactl, and nothing else.
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
@@ -13,6 +11,7 @@ import { snapshotContext } from '../../src/store/snapshot/header.ts'
 import { openSnapshotStore } from '../../src/store/snapshot/read-snapshot.ts'
 import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { customResourceDefinition } from './interpreted-workloads.ts'
 import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
@@ -20,8 +19,6 @@ import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, poli
 import { settled } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const bindings = 'resourcebindings.work.karmada.io'
 // A test deletes it, and Lodestone may not create it.
 const CONFIG = { claims: { clusterScoped: 'allowed' }, placement: { releaseDelaySeconds: 1 } }
@@ -32,8 +29,7 @@ let lodestone: Lodestone
 
 beforeAll(async () => {
   plane = await startControlPlane()
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
-  const installed = await kubectl(['apply', '-f', '-'], stdout)
+  const installed = await kubectl(['apply', '-f', '-'], await lodestoneOutput(['manifests', 'crds', 'rbac']))
   expect(installed.stderr, 'the CRDs are accepted without a warning').toBe('')
   await plane.crdsEstablished()
   await createRegistrations(plane)
@@ -88,13 +84,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
   })
 
   test('is explained from the hub', async () => {
-    const { stdout } = await run(process.execPath, [
-      main,
-      'explain',
-      'deployment/web',
-      '--kubeconfig',
-      plane.kubeconfig,
-    ])
+    const stdout = await lodestoneOutput(['explain', 'deployment/web', '--kubeconfig', plane.kubeconfig])
 
     expect(stdout).toContain('DataSourceClaim default/web (Required)')
     expect(stdout).toContain('located in member2')
@@ -120,7 +110,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     const kubeconfig = await plane.kubeconfigFor('snapshots')
     const file = join(plane.dir, 'fleet.lsnap')
 
-    const { stdout } = await run(process.execPath, [main, 'snapshot', '--kubeconfig', kubeconfig, '-o', file])
+    const stdout = await lodestoneOutput(['snapshot', '--kubeconfig', kubeconfig, '-o', file])
 
     expect(stdout).toMatch(/fleet.lsnap: \d+ objects/)
     const { store, header } = await openSnapshotStore({ file, signal: new AbortController().signal })
@@ -147,7 +137,7 @@ test('check says against the hub that a changed claim moves a workload, as it do
   const file = join(plane.dir, 'laid.yaml')
   await writeFile(file, yaml(changed))
 
-  const { stdout } = await run(process.execPath, [main, 'check', '-f', file, '--kubeconfig', plane.kubeconfig])
+  const stdout = await lodestoneOutput(['check', '-f', file, '--kubeconfig', plane.kubeconfig])
 
   expect(stdout).toContain('ResourceBinding default/laid-deployment: narrowed, and would move\n')
   expect(stdout).toMatch(/\n1 workload would move, 0 would wait, 0 unchanged\n$/)
@@ -195,9 +185,9 @@ describe('workloads of other kinds', () => {
     await settledBinding(name)
 
     // The members do not serve the kind, so Karmada's scheduler would choose none of them.
-    const { status, stdout } = await explain(`${word}/${plural}`)
+    const { code, stdout } = await explain(`${word}/${plural}`)
 
-    expect(status).toBe(0)
+    expect(code).toBe(0)
     expect(stdout.replace(/id: [0-9a-f]{10}\n/, 'id: ID\n')).toBe(`${kind} default/${plural}
 ├─ DataSourceClaim default/${plural} (Required): static bucket ${plural}-data
 │  └─ DataSource ${plural}-data: located in member3
@@ -215,16 +205,10 @@ describe('workloads of other kinds', () => {
   test('an object that does not exist is reported with a similar name', async () => {
     const want = 'lodestone explain: RayJob default/rayjos not found on this API server (did you mean rayjobs?)\n'
 
-    expect(await explain('rayjob/rayjos')).toEqual({ status: 1, stdout: '', stderr: want })
+    expect(await explain('rayjob/rayjos')).toEqual({ code: 1, stdout: '', stderr: want })
   })
 
-  async function explain(target: string): Promise<{ status: number; stdout: string; stderr: string }> {
-    const words = [main, 'explain', target, '--kubeconfig', plane.kubeconfig]
-    return run(process.execPath, words).then(
-      (answer) => ({ status: 0, ...answer }),
-      ({ code, stdout, stderr }) => ({ status: code, stdout, stderr }),
-    )
-  }
+  const explain = (target: string) => runLodestone(['explain', target, '--kubeconfig', plane.kubeconfig])
 })
 
 describe('2. the same by other means', () => {

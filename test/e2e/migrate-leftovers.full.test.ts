@@ -1,10 +1,10 @@
 // What volcano-global leaves on a real Karmada: running workloads that it placed, with claims and sources that Lodestone finds invalid, or
 // without a known location. From the first start of Lodestone to the deletion of the claims, no workload gets a second cluster.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
+import { runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type BindingObject, bindings, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
@@ -113,14 +113,7 @@ function theirSource(name: string, cluster = 'member2'): KubeObject {
   } as KubeObject
 }
 
-function migrate(): Promise<{ code: number; stdout: string; stderr: string }> {
-  const words = [join(repository, 'src', 'main.ts'), 'migrate', '--kubeconfig', plane.kubeconfig, '--apply']
-  return new Promise((resolve) => {
-    execFile(process.execPath, words, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
-    )
-  })
-}
+const migrate = () => runLodestone(['migrate', '--kubeconfig', plane.kubeconfig, '--apply'])
 
 /** The clusters of a workload's binding, and the members with its Works, in each state since the first start. */
 function historyOf(name: string): object {

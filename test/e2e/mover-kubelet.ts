@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
+import { main } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { logToStderr } from './log.ts'
 import { type RunningProcess, startProcess } from './processes.ts'
@@ -50,7 +51,6 @@ const LOW_ON_DISK = 'The node was low on resource: ephemeral-storage. Threshold 
 const SIGKILL_STATUS = 137
 
 const merge = 'application/merge-patch+json'
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 // The image of Lodestone itself.
 export const lodestoneCommand = [process.execPath, main]

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { MoverResult } from '../../src/core/mover-contract/contract.ts'
 import { readTerminationMessage } from '../../src/core/mover-contract/termination-message.ts'
 import type { KubeObject } from './api-client.ts'
+import { main } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { orSkip } from './peers/runtimes.ts'
 import { type S3, startS3 } from './peers/s3.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 // The first run downloads and builds.
 const firstRunMs = 20 * 60_000
 const mover = 'system:serviceaccount:default:mover'

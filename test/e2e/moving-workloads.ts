@@ -4,6 +4,7 @@ import { type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, type SpecObject, source } from './manifests.ts'
 import { type Placements, watchPlacements } from './placements.ts'
+import { stopAndCheckRights } from './rights.ts'
 
 type PlaneOptions = NonNullable<Parameters<typeof startControlPlane>[0]>
 
@@ -18,6 +19,12 @@ export async function startStage(options: PlaneOptions, config: Record<string, u
   const plane = await startControlPlane(options)
   const lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane), config })
   return { plane, hub: hubOn(plane), lodestone, placements: await watchPlacements(plane) }
+}
+
+/** Stops what was started, and fails if Lodestone needed a right that it does not have. */
+export async function stopStage(stage: Stage | undefined): Promise<void> {
+  await stage?.placements.stop()
+  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
 }
 
 /** All three clusters are allowed, and the scheduler chooses one: that in which the workload is, or the first. */

@@ -1,21 +1,17 @@
 // The page as in a cluster: each reader logs in with a token, and sees what the real API server allows it to list.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import axe from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { Agent, type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openPage, servePage } from './browser.ts'
 import { buildPage, startBrowser } from './chromium.ts'
+import { lodestoneOutput } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { type Hub, hubOn } from './hub.ts'
 import { installLodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const RBAC = { apiGroup: 'rbac.authorization.k8s.io' }
-const run = promisify(execFile)
 
 let browser: Browser
 let plane: ControlPlane
@@ -30,8 +26,7 @@ beforeAll(async () => {
   plane = await startControlPlane({ garbageCollector: true })
   await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
   hub = hubOn(plane)
-  const { stdout } = await run(process.execPath, [MAIN, 'manifests', 'page'])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', 'page']) })
   pageKubeconfig = await plane.kubeconfigFor('system:serviceaccount:lodestone-system:lodestone-page')
   await plane.apply(['sales', 'demo'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
   for (const namespace of ['sales', 'demo']) {

@@ -1,20 +1,15 @@
 // `preference: Cost | Time | Bytes` of claims on a real Karmada: prices and bandwidths choose the cluster in which a workload starts.
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { TransferLink } from '../../src/core/transfer-cost/matrix.ts'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput } from './command.ts'
 import { claim, deployment, job, policy, type SpecObject, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
-import { inOneCluster, type Stage, startStage } from './moving-workloads.ts'
+import { inOneCluster, type Stage, startStage, stopStage } from './moving-workloads.ts'
 import { settled } from './poll.ts'
-import { stopAndCheckRights } from './rights.ts'
 
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const GiB = 2 ** 30
 const [frankfurt, ohio, mumbai] = [memberClusters['member1'], memberClusters['member2'], memberClusters['member3']].map(
   (cluster) => ({ region: cluster?.region ?? '' }),
@@ -45,10 +40,7 @@ beforeAll(async () => {
   })
 })
 
-afterAll(async () => {
-  await stage?.placements.stop()
-  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-})
+afterAll(() => stopStage(stage))
 
 describe('a workload with 5 GiB in member1 and 3 GiB in member2', () => {
   test.each([
@@ -240,7 +232,7 @@ async function isSettled(workload: KubeObject): Promise<void> {
 
 async function lodestone(...words: string[]): Promise<string> {
   const source = ['--kubeconfig', stage.plane.kubeconfig, '--config', stage.lodestone.configFile]
-  return (await run(process.execPath, [main, ...words, ...source])).stdout
+  return lodestoneOutput([...words, ...source])
 }
 
 interface Cost {

@@ -1,9 +1,9 @@
 // Claims that the CRD of volcano-global accepted, and that Lodestone finds invalid: on a real API server, they are freed and deleted.
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
+import { runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { tableClaim } from './manifests.ts'
@@ -53,14 +53,7 @@ async function apply(...objects: KubeObject[]): Promise<void> {
   await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(items) })
 }
 
-function migrate(): Promise<{ code: number; stdout: string; stderr: string }> {
-  const words = [join(repository, 'src', 'main.ts'), 'migrate', '--kubeconfig', plane.kubeconfig, '--apply']
-  return new Promise((resolve) => {
-    execFile(process.execPath, words, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
-    )
-  })
-}
+const migrate = () => runLodestone(['migrate', '--kubeconfig', plane.kubeconfig, '--apply'])
 
 test('migrate --apply frees the claims, and those that were deleted are gone', async () => {
   const { code, stdout, stderr } = await migrate()

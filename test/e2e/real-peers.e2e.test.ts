@@ -1,11 +1,10 @@
 // Claims against real data systems, with the configurations of their pages in docs/guides/data-systems. Each is skipped, with a line that says so,
 // only where its runtime is missing on the machine.
-import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { documentedSystems, type Replacements, useDocumentedSystem } from './documented-systems.ts'
 import { startLodestone } from './lodestone.ts'
@@ -17,8 +16,6 @@ import { orSkip } from './peers/runtimes.ts'
 import { startS3 } from './peers/s3.ts'
 import { freePorts } from './processes.ts'
 
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 // The first run downloads and builds.
 const firstRunMs = 20 * 60_000
 
@@ -29,8 +26,7 @@ beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })
   systems = join(plane.dir, 'systems')
   await mkdir(systems)
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds'])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', 'crds']) })
   await startLodestone(plane, { config: { systems: { directory: systems } } })
 })
 

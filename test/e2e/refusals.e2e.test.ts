@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claim, clusterPolicy, deployment, only, policy, type SpecObject, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
-import { decisionOn, inOneCluster, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import {
+  decisionOn,
+  inOneCluster,
+  runWithData,
+  type Stage,
+  schedulerIsIdle,
+  startStage,
+  stopStage,
+} from './moving-workloads.ts'
 import type { PlacementRecord } from './placements.ts'
-import { stopAndCheckRights } from './rights.ts'
 
 const maintenance = { key: 'maintenance', effect: 'NoSchedule' } as const
 
@@ -18,10 +25,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(async () => {
-  await stage?.placements.stop()
-  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-})
+afterAll(() => stopStage(stage))
 
 describe.each([
   {

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { claim, deployment, policy, type SpecObject, source } from './manifests.ts'
-import { decisionOn, type Stage, startStage } from './moving-workloads.ts'
+import { decisionOn, type Stage, startStage, stopStage } from './moving-workloads.ts'
 import { settled } from './poll.ts'
-import { stopAndCheckRights } from './rights.ts'
 
 // Longer than a claim that was deleted counts in any case.
 const releaseDelaySeconds = 8
@@ -18,10 +17,7 @@ beforeAll(async () => {
   await stage.hub.kubectl(['create', 'namespace', 'tenant'])
 })
 
-afterAll(async () => {
-  await stage?.placements.stop()
-  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-})
+afterAll(() => stopStage(stage))
 
 describe.each([
   { what: 'claim', by: 'kubectl replace --force', replace: (name: string) => replaceByForce(claimOf(name)) },

@@ -10,6 +10,7 @@ import { resourceBindings } from '../../src/api/karmada.ts'
 import { randomFrom } from '../random.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ApiGate, type GateAnswer, type GatedRequest, startApiGate } from './api-gate.ts'
+import { main } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, hubOn } from './hub.ts'
 import { installLodestone, leaseRights, startLodestone } from './lodestone.ts'
@@ -17,7 +18,6 @@ import { logToStderr } from './log.ts'
 import { binding, claim, deployment, policy, source } from './manifests.ts'
 import { installUninstaller, mentions, uninstallerUser } from './uninstall.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const elected = { leaderElection: { enabled: true } }
 const gone = { code: 0, stderr: '', stdout: expect.stringContaining('nothing of Lodestone is left') }
 

@@ -1,40 +1,24 @@
 // Installs and runs `lodestone uninstall` with the rights of its own role, and looks for what it leaves in all kinds of an API server.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput, runLodestone } from './command.ts'
 import type { ControlPlane } from './control-plane.ts'
+import type { CommandResult } from './processes.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 export const uninstallerUser = 'system:serviceaccount:lodestone-system:lodestone-uninstall'
 
-interface Answer {
-  code: number
-  stdout: string
-  stderr: string
-}
-
 export interface Uninstaller {
-  uninstall(...args: string[]): Promise<Answer>
-  checkGone(): Promise<Answer>
+  uninstall(...args: string[]): Promise<CommandResult>
+  checkGone(): Promise<CommandResult>
 }
 
 // With the role that `lodestone manifests uninstall` prints, and no other rights.
 export async function installUninstaller(plane: ControlPlane): Promise<Uninstaller> {
-  const { stdout: roles } = await lodestone('manifests', 'uninstall')
-  await plane.kubectl(['apply', '-f', '-'], { input: roles })
+  await plane.kubectl(['apply', '-f', '-'], { input: await lodestoneOutput(['manifests', 'uninstall']) })
   const kubeconfig = await plane.kubeconfigFor(uninstallerUser)
   return {
-    uninstall: (...args) => lodestone('uninstall', '--kubeconfig', kubeconfig, ...args),
-    checkGone: () => lodestone('check-install', '--gone', '--kubeconfig', plane.kubeconfig),
+    uninstall: (...args) => runLodestone(['uninstall', '--kubeconfig', kubeconfig, ...args]),
+    checkGone: () => runLodestone(['check-install', '--gone', '--kubeconfig', plane.kubeconfig]),
   }
-}
-
-function lodestone(...args: string[]): Promise<Answer> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { maxBuffer: 2 ** 24 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
-  })
 }
 
 // The objects that mention Lodestone, as `Kind namespace/name`, in each kind that the API server lists. Events end by themselves. The namespace of

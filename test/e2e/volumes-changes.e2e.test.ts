@@ -1,11 +1,10 @@
 // VolumeManagers that are changed while their data is used, and what is refused, on a real API server with the real scheduler and controllers.
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { VolumeConfig, VolumeManager } from '../../src/api/volume-manager.ts'
+import { runLodestone } from './command.ts'
 import { podOf } from './consumers.ts'
 import {
   credentialsSecret,
@@ -17,9 +16,6 @@ import {
   startMember,
   volumeManagerOf,
 } from './member.ts'
-
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 let cluster: Member
 
@@ -166,9 +162,7 @@ describe('refused with the way out is', () => {
       const file = join(cluster.plane.dir, 'older.yaml')
       await writeFile(file, manifest)
 
-      const checked = await run(process.execPath, [main, 'check', '-f', file]).catch(
-        (error: { stdout: string; stderr: string }) => error,
-      )
+      const checked = await runLodestone(['check', '-f', file])
 
       expect(checked.stdout + checked.stderr).toContain('write apiVersion: vck.intelai.org/v1alpha1')
     },

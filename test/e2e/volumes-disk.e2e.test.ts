@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
+import { main } from './command.ts'
 import { firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
 
 const IMAGE = 'example.org/movers/measured-disk:1'
@@ -17,7 +18,6 @@ beforeAll(async () => {
     },
   })
   const script = join(cluster.plane.dir, 'measured-disk.sh')
-  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
   await writeFile(script, measuredDisk(process.execPath, main), { mode: 0o755 })
   cluster.kubelet.addImage(IMAGE, [script])
   await cluster.putBucket('lake', { 'a.txt': 'first', 'b.txt': 'second' }, 'train/')

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
+import { main } from './command.ts'
 import { podOf } from './consumers.ts'
 import { filesIn, firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
 import { diskPressure } from './nodes.ts'
@@ -66,7 +67,6 @@ test('a download without room evicts the copy that was used longest ago, and con
   const { plane, kubelet, lodestone } = cluster
   // A disk on which there is room for two datasets. It belongs to the mover, since a folder of this machine has no size of its own.
   const script = join(plane.dir, 'small-disk.sh')
-  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
   await writeFile(script, smallDisk(process.execPath, main), { mode: 0o755 })
   kubelet.addImage(SMALL_DISK, [script])
   const small = (evictionPolicy: 'Never' | 'LeastRecentlyUsed') =>

@@ -1,17 +1,14 @@
 // One fleet, both levels: a hub with a real Karmada hands a VolumeManager on to a member that is a real cluster. The workload that names
 // it goes to that member, and there its pods go to the node with the data; nothing is copied by hand.
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { credentialsSecret, type Member, s3Volume, startMember, volumeManagerOf } from './member.ts'
-import { lodestoneCommand } from './mover-kubelet.ts'
 import { joinMember, memberControllers } from './real-member.ts'
 
-const run = promisify(execFile)
 const timeoutMs = 90_000
 let member: Member
 let hubPlane: ControlPlane
@@ -128,8 +125,7 @@ async function isExplained(): Promise<void> {
   expect(binding?.spec['placement']).toMatchObject({ clusterAffinity: { clusterNames: ['datacenter'] } })
   expect(binding?.spec.clusters).toEqual([{ name: 'datacenter', replicas: 2 }])
 
-  const words = ['explain', 'deployment/trainer', '--kubeconfig', hubPlane.kubeconfig]
-  const { stdout } = await run(process.execPath, [...lodestoneCommand.slice(1), ...words])
+  const stdout = await lodestoneOutput(['explain', 'deployment/trainer', '--kubeconfig', hubPlane.kubeconfig])
   expect(stdout).toContain('├─ VolumeManager default/sales (Required): located in datacenter, 8 B\n')
 }
 

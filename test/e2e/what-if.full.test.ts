@@ -1,19 +1,17 @@
 // Questions to `lodestone what-if` on a real Karmada with failover on: each is asked, then done, and what was said is what happens.
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
+import { lodestoneOutput } from './command.ts'
 import { taintPolicy } from './failover.ts'
 import { type BindingObject, bindings } from './hub.ts'
 import { logToStderr } from './log.ts'
 import { claim, deployment, job, policy, type SpecObject, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
-import { inOneCluster, runWithData, type Stage, startStage } from './moving-workloads.ts'
+import { inOneCluster, runWithData, type Stage, startStage, stopStage } from './moving-workloads.ts'
 import { settled } from './poll.ts'
-import { stopAndCheckRights } from './rights.ts'
 
 interface Change {
   effect: string
@@ -24,7 +22,6 @@ interface Change {
   next?: Omit<Change, 'workload'>
 }
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const config = { placement: { failbackWindowSeconds: 3, releaseDelaySeconds: 1 } }
 const everywhere = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }
 const broken = { key: 'broken', effect: 'NoExecute' } as const
@@ -62,10 +59,7 @@ beforeAll(async () => {
   await placements.isIn(copies, 'member1,member2')
 })
 
-afterAll(async () => {
-  await stage?.placements.stop()
-  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
-})
+afterAll(() => stopStage(stage))
 
 function policyOf({ apiVersion, kind, metadata }: KubeObject, placement: object): SpecObject {
   const { spec, ...rest } = policy(metadata.name, { placement })
@@ -209,8 +203,7 @@ async function allBindings(): Promise<KubeObject> {
 async function ask(options: readonly string[]): Promise<Change[]> {
   const words = options.map((word) => word.replace(/^@/, `${dir}/`))
   const source = ['--kubeconfig', stage.plane.kubeconfig, '--config', join(dir, 'what-if.yaml')]
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'what-if', ...words, ...source, '-o', 'json'])
-  return JSON.parse(stdout).changes
+  return JSON.parse(await lodestoneOutput(['what-if', ...words, ...source, '-o', 'json'])).changes
 }
 
 async function clustersByName(): Promise<Map<string, string[]>> {
