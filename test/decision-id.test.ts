@@ -29,7 +29,8 @@ import { gatherBindingInput } from '../src/queries/binding.ts'
 import { openEventRecorder } from '../src/reconcile/event-recorder.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import type { ObjectStore } from '../src/store/store.ts'
-import { openLogger } from '../src/telemetry/logger.ts'
+import { recordLog } from '../src/telemetry/logger.fake.ts'
+import type { Logger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
 import { allWebhooks } from '../src/webhooks/index.ts'
 import {
@@ -79,10 +80,8 @@ const METRICS = openMetrics()
 
 type Serve = ReturnType<typeof serveWebhook>
 
-/** Opens the admission point of a webhook; `lines` receives its log. */
-function openAdmission(name: string, store: ObjectStore, lines: Record<string, unknown>[], now: () => number): Serve {
-  const output = { write: (line: string) => lines.push(JSON.parse(line)) }
-  const { log } = openLogger({ level: 'info', format: 'json', output })
+/** Opens the admission point of a webhook. */
+function openAdmission(name: string, store: ObjectStore, log: Logger, now: () => number): Serve {
   const webhook = WEBHOOKS.find((one) => one.name === name)
   if (!webhook) throw new Error(`no webhook ${name}`)
   const volumes = () => ({ whenNotReady: 'gate' as const })
@@ -111,8 +110,8 @@ function review(
 async function openHub() {
   let now = NOW
   const store = await storeOf(MEMBERS.map((name) => makeCluster(name)))
-  const lines: Record<string, unknown>[] = []
-  const serve = openAdmission('resource-binding', store, lines, () => now)
+  const { log, lines } = recordLog()
+  const serve = openAdmission('resource-binding', store, log, () => now)
   const events: (K8sObject & { message?: string; reason?: string })[] = []
   const create = async (_type: ResourceType, event: K8sObject) => void events.push(event) as never
   const recorder = openEventRecorder({ store: { create }, now: () => now, observer: { recorded() {} } })
@@ -176,7 +175,7 @@ async function openHub() {
         allowed: response.allowed,
         audit: response.auditAnnotations ?? {},
         warnings: response.warnings ?? [],
-        line: lines.find(({ outcome }) => outcome !== undefined) ?? {},
+        line: lines.find(({ outcome }) => outcome !== undefined),
       }
     },
     /** The sentence of the decision on the stored binding at this moment. */
@@ -214,7 +213,7 @@ test('audit annotation, log line, Event and explanation of each decision have th
         const binding = stored() as ResourceBinding
         const id = bindingDecisionId(binding)
         const wanted = audit['decision'] || !allowed ? id : undefined
-        expect([audit['decision-id'], line['decisionId']]).toEqual([wanted, wanted])
+        expect([audit['decision-id'], line?.['decisionId']]).toEqual([wanted, wanted])
         expect(await explain()).toMatchObject({ decisionId: id })
         expect(events.length > 0).toBe(id !== before)
         for (const { metadata, message } of events) {
@@ -291,12 +290,9 @@ test.each([
   const { name: _generated, ...metadata } = given.pod.metadata
   const pod = { ...given.pod, metadata: { ...metadata, generateName: 'trainer-' } }
   const store = await storeOf([makeVolumeManager([{}], { status: { state: 'Running', message: '', volumes } })])
-  const lines: Record<string, unknown>[] = []
-  const { object, response } = review(
-    openAdmission('pod', store, lines, () => NOW),
-    pods,
-    { object: pod },
-  )
+  const { log, lines } = recordLog()
+  const serve = openAdmission('pod', store, log, () => NOW)
+  const { object, response } = review(serve, pods, { object: pod })
   const name = 'trainer-x2k9p'
   await store.create(pods, { ...object, metadata: { ...object.metadata, name } } as Pod)
   const stored = store.get(pods, 'default', name) as Pod

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../src/base/json.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { interpretObject } from '../src/queries/dependents.ts'
 import { serveWebhook } from '../src/server/admission.ts'
-import { openLogger } from '../src/telemetry/logger.ts'
+import { silentLog as log } from '../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
 import { webhookPath } from '../src/webhooks/define.ts'
 import { allWebhooks } from '../src/webhooks/index.ts'
@@ -19,7 +19,6 @@ const WRONG: readonly unknown[] = [
   ...[{}, { a: null }, { length: 3 }, { toString: 1 }],
 ]
 
-const { log } = openLogger({ level: 'silent', format: 'json', output: { write() {} } })
 const seeds = readSeeds()
 
 describe.each(allWebhooks(SHIPPED_KINDS))('$name', (webhook) => {

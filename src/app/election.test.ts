@@ -4,7 +4,7 @@ import { aborted, systemClock } from '../base/time/clock.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { MissingPrerequisiteError, type ObjectStore } from '../store/store.ts'
-import { openLogger } from '../telemetry/logger.ts'
+import { silentLog } from '../telemetry/logger.fake.ts'
 import { DEFAULT_CONFIG } from './config/config.ts'
 import { openLeadershipState, startElection } from './election.ts'
 import { electionWarning, openReadiness } from './monitoring/readiness.ts'
@@ -17,14 +17,13 @@ function startReplica(error: Error | undefined) {
   let denial = error
   const read: ObjectStore['read'] = (...words) => (denial ? Promise.reject(denial) : store.read(...words))
   const leadership = openLeadershipState(systemClock)
-  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
   const stop = startElection({
     config: DEFAULT_CONFIG,
     leaseStore: { ...store, read, create: store.create.bind(store), update: store.update.bind(store) } as ObjectStore,
     state: leadership,
     work: aborted,
     onError: () => undefined,
-    log,
+    log: silentLog,
     now: Date.now,
   })
   onTestFinished(stop)

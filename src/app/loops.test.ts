@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SkippingClock } from '../base/time/clock.fake.ts'
 import type { ProbeResult } from '../store/cluster/webhook-probe.ts'
-import { openLogger } from '../telemetry/logger.ts'
+import { recordLog } from '../telemetry/logger.fake.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { untilWebhooksSeen } from './loops.ts'
 
@@ -9,12 +9,7 @@ const unseen = (reason: string): ProbeResult => ({ result: 'unseen', reason })
 
 /** Waits for the webhooks with these answers to probes; after the last one, the signal aborts. */
 async function wait(...answers: (ProbeResult | Error)[]) {
-  const lines: { msg: string; reason?: string }[] = []
-  const { log } = openLogger({
-    level: 'info',
-    format: 'json',
-    output: { write: (line) => lines.push(JSON.parse(line)) },
-  })
+  const { log, lines } = recordLog()
   const metrics = openMetrics()
   const clock = new SkippingClock()
   const aborter = new AbortController()

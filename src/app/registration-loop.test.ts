@@ -21,7 +21,7 @@ import { type Lease, leases } from '../store/cluster/lease.ts'
 import { ReplicaList } from '../store/cluster/replica-list.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { openLogger } from '../telemetry/logger.ts'
+import { silentLog } from '../telemetry/logger.fake.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { openLeadershipState } from './election.ts'
@@ -78,7 +78,6 @@ function startReplica(
   { config = configured(), ca = 'CA', interpreted }: ReplicaOptions = {},
 ) {
   const metrics = openMetrics()
-  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
   const leadership = openLeadershipState(clock)
   const state = openRegistrationState(config)
   const events: string[] = []
@@ -100,7 +99,7 @@ function startReplica(
     },
     leadership,
     state,
-    log,
+    log: silentLog,
     metrics,
     now: () => clock.now(),
     clock,

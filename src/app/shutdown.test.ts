@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openLogger } from '../telemetry/logger.ts'
+import { silentLog } from '../telemetry/logger.fake.ts'
 import { openShutdown, type Part, stopParts } from './shutdown.ts'
 
 let told: string[]
@@ -52,8 +52,7 @@ test('a part that fails to stop is returned by name, and the others are stopped'
 
 test('writers stop first, servers after the drain, and what they use last', async () => {
   vi.useRealTimers()
-  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
-  const shutdown = openShutdown(log)
+  const shutdown = openShutdown(silentLog)
   shutdown.begun.addEventListener('abort', () => told.push('begun'))
   shutdown.drained.addEventListener('abort', () => told.push('drained'))
   for (const name of ['store', 'certificates']) shutdown.add('last', name, () => void told.push(name))

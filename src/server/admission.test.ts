@@ -4,7 +4,7 @@ import { makeClaim } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import type { AdmissionRequest } from '../api/admission.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
-import { openLogger } from '../telemetry/logger.ts'
+import { recordLog } from '../telemetry/logger.fake.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import type { Webhook } from '../webhooks/define.ts'
 import { allWebhooks } from '../webhooks/index.ts'
@@ -18,12 +18,7 @@ const POD = '038-Pod-CREATE-trainer'
 const BINDING = '007-ResourceBinding-UPDATE-app-deployment'
 
 async function open(webhook: Webhook) {
-  const lines: Record<string, unknown>[] = []
-  const { log } = openLogger({
-    level: 'info',
-    format: 'json',
-    output: { write: (line) => lines.push(JSON.parse(line)) },
-  })
+  const { log, lines } = recordLog()
   const metrics = openMetrics()
   const store = await storeOf()
   const serve = serveWebhook(webhook, {

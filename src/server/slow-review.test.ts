@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest'
-import { openLogger } from '../telemetry/logger.ts'
+import { recordLog } from '../telemetry/logger.fake.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { serveCalls } from './call.ts'
 
 test('a slow decision is logged as a warning with its size, and is counted', async () => {
-  const lines: Record<string, unknown>[] = []
-  const { log } = openLogger({
-    level: 'info',
-    format: 'json',
-    output: { write: (line) => lines.push(JSON.parse(line)) },
-  })
+  const { log, lines } = recordLog()
   const metrics = openMetrics()
   let now = 0
   const serve = serveCalls(

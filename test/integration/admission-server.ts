@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, type ServerLimits } from '../../src/server/limits.ts'
 import { type AdmissionServer, buildServer, type ServerOptions } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
@@ -24,7 +24,7 @@ export interface RunningServer {
   ca: string
   /** Verifies client certificates by another CA from now on. */
   useClientCa(pem: string): void
-  lines: Record<string, unknown>[]
+  lines: LogLine[]
   /** The value of a metric with these labels, as in `lodestone_requests_shed_total{reason="bytes"}`. */
   figure(sample: string): Promise<number>
 }
@@ -37,12 +37,7 @@ export async function startServer({
 }: { limits?: Partial<ServerLimits>; clientCa?: string } & Partial<
   Omit<ServerOptions, 'limits' | 'tls'>
 > = {}): Promise<RunningServer> {
-  const lines: RunningServer['lines'] = []
-  const { log } = openLogger({
-    level: 'info',
-    format: 'json',
-    output: { write: (line) => lines.push(JSON.parse(line)) },
-  })
+  const { log, lines } = recordLog()
   const metrics = openMetrics()
   const store = openFolderStore({ directory: 'examples/hub', kinds: cachedKinds, watch: false })
   await store.start(new AbortController().signal)

@@ -11,15 +11,9 @@ import type { AnyCachedKind } from '../../src/store/any-kind.ts'
 import { createConnection } from '../../src/store/cluster/api-connection.ts'
 import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 import { type ClusterStore, openClusterStore } from '../../src/store/cluster/cluster.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { LOOPBACK } from './loopback.ts'
-
-export interface LogLine {
-  msg: string
-  loop?: string
-  reason?: string
-}
 
 /** An application that runs once `start` has resolved. */
 export interface AppOnApiServer {
@@ -41,9 +35,7 @@ export async function openAppOnApiServer(
   const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
   const connection = createConnection(source)
   const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
-  const lines: LogLine[] = []
-  const output = { write: (line: string) => lines.push(JSON.parse(line)) }
-  const { log } = openLogger({ level: 'warn', format: 'json', output })
+  const { log, lines } = recordLog('warn')
   let app: App | undefined
   onTestFinished(async () => {
     await app?.stop()

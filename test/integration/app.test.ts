@@ -27,7 +27,7 @@ import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
 import { type Metrics, openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
@@ -51,7 +51,7 @@ interface Running {
   hub: string
   ca: string
   store: FolderStore
-  lines: { msg: string; level: string; file?: string; line?: number }[]
+  lines: LogLine[]
   metrics: Metrics
 }
 
@@ -94,12 +94,7 @@ async function start({
     dependencies,
     leaderElection: { ...DEFAULT_CONFIG.leaderElection, enabled: false },
   }
-  const lines: Running['lines'] = []
-  const { log } = openLogger({
-    level: 'info',
-    format: 'json',
-    output: { write: (line) => lines.push(JSON.parse(line)) },
-  })
+  const { log, lines } = recordLog()
   const metrics = openMetrics()
   const observer = observeStore(log, metrics)
   const store = openFolderStore({

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openClientCa } from '../../src/app/client-ca.ts'
 import { ConfigError } from '../../src/app/config/config-file.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { createPki, type KeyAndCertificate, type Pki } from '../e2e/pki.ts'
 import { REVIEW_PATH, type RunningServer, review, startServer } from './admission-server.ts'
@@ -97,17 +97,15 @@ describe('with a client CA and names', () => {
 })
 
 describe('the file of the client CA', () => {
-  function open(given: string | undefined) {
+  function open(given: string) {
     const folder = mkdtempSync(join(tmpdir(), 'lodestone-client-ca-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const file = join(folder, 'ca.crt')
-    if (given !== undefined) writeFileSync(file, given)
-    const lines: { level: string; msg: string; reason?: string }[] = []
-    const output = { write: (line: string) => lines.push(JSON.parse(line)) }
-    const { log } = openLogger({ level: 'info', format: 'json', output })
+    writeFileSync(file, given)
+    const { log, lines } = recordLog()
     let changes = 0
-    const start = (path: string | undefined = file) => {
-      const clientCa = openClientCa({ file: path, log })
+    const start = () => {
+      const clientCa = openClientCa({ file, log })
       clientCa.subscribe(() => changes++)
       onTestFinished(() => clientCa.stop())
       return clientCa
@@ -138,12 +136,7 @@ describe('the file of the client CA', () => {
   })
 
   test('is missed with one warning', () => {
-    const { lines } = open(undefined)
-    const { log } = openLogger({
-      level: 'info',
-      format: 'json',
-      output: { write: (line: string) => lines.push(JSON.parse(line)) },
-    })
+    const { log, lines } = recordLog()
 
     expect(openClientCa({ file: undefined, log }).current()).toBeUndefined()
 

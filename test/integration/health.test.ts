@@ -3,10 +3,8 @@ import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { openHealthServer } from '../../src/server/health.ts'
 import type { NotReady } from '../../src/server/health-protocol.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { silentLog as log } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
-
-const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => undefined } })
 
 async function open({ livenessStallMs = 60_000, reasons = [] as NotReady[] } = {}) {
   const metrics = openMetrics()

@@ -6,7 +6,7 @@ import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
 import { type AdmissionServer, buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
@@ -36,8 +36,7 @@ const interpreter: Interpreter = {
   },
 }
 
-const lines: Record<string, unknown>[] = []
-const { log } = openLogger({ level: 'info', format: 'json', output: { write: (line) => lines.push(JSON.parse(line)) } })
+const { log, lines } = recordLog()
 const metrics = openMetrics()
 let server: AdmissionServer
 let ca = ''

@@ -13,18 +13,11 @@ import { startApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/app/config/config.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
-
-interface Line {
-  level: string
-  msg: string
-  keys?: string[]
-  reason?: string
-}
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-config-'))
@@ -53,9 +46,7 @@ async function start(volumes: object) {
   const certificates = makeFolder()
   const base = { server: LOOPBACK, certificates: { directory: certificates }, leaderElection: { enabled: false } }
   const configMap = mountConfigMap({ ...base, volumes })
-  const lines: Line[] = []
-  const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
-  const { log } = openLogger({ level: 'info', format: 'json', output })
+  const { log, lines } = recordLog()
   const store = openFolderStore({ kinds: cachedKinds })
   const read = () => loadConfig(configMap.file)
   const configSource = { file: configMap.file, read }

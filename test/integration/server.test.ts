@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
 import { buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
@@ -38,8 +38,7 @@ const broken = defineWebhook({
   },
 })
 
-const lines: Record<string, unknown>[] = []
-const { log } = openLogger({ level: 'info', format: 'json', output: { write: (line) => lines.push(JSON.parse(line)) } })
+const { log, lines } = recordLog()
 const metrics = openMetrics()
 const directory = mkdtempSync(join(tmpdir(), 'lodestone-server-'))
 const store = openFolderStore({ directory: 'examples/hub', kinds: cachedKinds, watch: false })

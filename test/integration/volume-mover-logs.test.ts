@@ -4,21 +4,13 @@ import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { observeMoverLogs } from '../../src/app/monitoring/observe.ts'
 import { type MoverLogsInput, openMoverLogs } from '../../src/reconcile/volumes/mover-logs.ts'
 import type { PodLogReader } from '../../src/store/store.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
-interface Line {
-  level: string
-  msg: string
-  [field: string]: unknown
-}
-
 /** A volume on one node, whose mover's log is read in this way; and what is logged of it. */
 async function worldWith(read: PodLogReader | undefined, options: Partial<MoverLogsInput> = {}) {
-  const lines: Line[] = []
-  const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
-  const { log } = openLogger({ level: 'debug', format: 'json', output })
+  const { log, lines } = recordLog('debug')
   const world = await new VolumeWorld().start('n1', 'n2')
   world.logs = openMoverLogs({ read, observer: observeMoverLogs(log), ...options })
   await world.store.create(volumeManagers, makeVolumeManager())

@@ -11,7 +11,7 @@ import { endsObject } from '../../src/store/cluster/watch/absence.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { completeObserver } from '../../src/store/observer.ts'
 import type { ObjectName, ObjectStore, PatchOptions, UnavailableReason } from '../../src/store/store.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
+import { silentLog as log } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import type { Webhook } from '../../src/webhooks/define.ts'
 import { allWebhooks } from '../../src/webhooks/index.ts'
@@ -33,8 +33,6 @@ const WEBHOOKS: readonly [string, readonly Webhook[]][] = REVIEWED.map((kind) =>
     .filter(({ resources }) => resources.some((resource) => resource.kind === kind))
     .sort((a, b) => (a.type < b.type ? -1 : 1)),
 ])
-const output = { write: () => true, fd: 2 }
-const { log } = openLogger({ level: 'silent', format: 'json', output })
 const metrics = openMetrics()
 const settings = { whenNotReady: 'gate' } as const
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError, RequestError } from '../../store/cluster/api-error.ts'
-import { openLogger } from '../../telemetry/logger.ts'
+import { recordLog } from '../../telemetry/logger.fake.ts'
 import { openMetrics } from '../../telemetry/metrics.ts'
 import { observeStore } from './observe.ts'
 
@@ -15,14 +15,9 @@ test.each([
   { name: 'the API server is overloaded', error: apiError(429), remedy: undefined },
   { name: 'the connection breaks', error: new RequestError('GET /: reset'), remedy: undefined },
 ])('the log names the remedy when a list fails because $name', ({ error, remedy }) => {
-  const lines: string[] = []
-  const { log } = openLogger({
-    level: 'warn',
-    format: 'json',
-    output: { write: (line: string) => lines.push(line) },
-  })
+  const { log, lines } = recordLog('warn')
   observeStore(log, openMetrics()).error?.({ kind: 'DataSource', message: 'list failed', error })
-  expect(lines.map((line) => JSON.parse(line).remedy)).toEqual([remedy])
+  expect(lines.map((line) => line['remedy'])).toEqual([remedy])
 })
 
 function apiError(status: number): ApiError {
