@@ -1,11 +1,11 @@
 // The CRDs of Lodestone are deleted on a real hub while workloads run, and applied again.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { lodestoneOutput } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
+import { collect } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const bindings = 'resourcebindings.work.karmada.io'
@@ -24,9 +24,9 @@ beforeAll(async () => {
 afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone], expected: 'does not serve' }))
 
 test('a running workload stays while the CRDs of claims and DataSources are deleted', async () => {
-  await create(...objects, policy('web'), deployment('web'))
+  await plane.create(...objects, policy('web'), deployment('web'))
   await plane.eventually('the workload is scheduled to its data', async () => (await scheduled()).join() === 'member2')
-  const seen = watchClusters()
+  const seen = collect(async () => (await scheduled()).join())
 
   await plane.kubectl(['delete', 'crd', ...CRDS, '--wait=false'])
   await plane.eventually('the kinds are not available', async () => {
@@ -56,7 +56,7 @@ test('a running workload stays while the CRDs of claims and DataSources are dele
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', ...CRDS, '--timeout=60s'])
   expect(await seen.stop()).toEqual(['member2'])
 
-  await create(...objects)
+  await plane.create(...objects)
   await plane.eventually('Lodestone is ready, and the workload is with its data', async () => {
     expect(await readiness()).toBe('ok\n')
     expect(await affinity()).toEqual(['member2'])
@@ -89,31 +89,10 @@ async function readiness(): Promise<string> {
   return (await fetch(`${lodestone.healthUrl}/readyz`)).text()
 }
 
-// Collects every set of clusters that the workload was scheduled to.
-function watchClusters(): { stop(): Promise<string[]> } {
-  const seen = new Set<string>()
-  let isOver = false
-  const watched = (async () => {
-    while (!isOver) seen.add((await scheduled()).join())
-  })()
-  return {
-    async stop() {
-      isOver = true
-      await watched
-      return [...seen]
-    },
-  }
-}
-
 async function eventReasons(): Promise<string[]> {
   const events = (await plane.listJson('events', 'default')) as (KubeObject & {
     reason: string
     involvedObject: { name: string }
   })[]
   return events.map(({ involvedObject, reason }) => `${involvedObject.name} ${reason}`)
-}
-
-async function create(...created: KubeObject[]): Promise<void> {
-  const input = created.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-  await plane.kubectl(['create', '-f', '-'], { input })
 }

@@ -30,6 +30,7 @@ import {
 } from './components.ts'
 import { karmadaWebhookConfigurations } from './karmada-webhooks.ts'
 import { logToStderr } from './log.ts'
+import { yamlOf } from './manifests.ts'
 import { minorOf } from './matrix/versions.ts'
 import { clusterObject, clusterStatus, type MemberCluster, memberClusters, type Taint } from './member-clusters.ts'
 import { createNodes, type NodesOptions, writeKwokConfig } from './nodes.ts'
@@ -242,6 +243,15 @@ export class ControlPlane {
 
   async kubectl(args: string[], options: RunOptions = {}): Promise<CommandResult> {
     return this.#run('kubectl', args, options)
+  }
+
+  // As `kubectl create -f -`. Throws if the API server rejects an object.
+  async create(...objects: object[]): Promise<CommandResult> {
+    return this.kubectl(['create', '-f', '-'], { input: yamlOf(...objects) })
+  }
+
+  async tryCreate(object: object): Promise<CommandResult> {
+    return this.kubectl(['create', '-f', '-'], { input: yamlOf(object), allowFailure: true })
   }
 
   async karmadactl(args: string[], options: RunOptions = {}): Promise<CommandResult> {

@@ -1,6 +1,5 @@
 // Dependencies that no pod names follow their workload on a real Karmada: related objects, declared ones, and implicit ones.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import { apiVersionOf } from '../../src/api/meta.ts'
 import { clusterRoles, dependencyRoles } from '../../src/app/roles/rbac.ts'
 import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
@@ -213,8 +212,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
         message: '[0].name: is required',
       },
     ])('of $of with $declared is refused', async ({ workload, declared, message }) => {
-      const input = stringify(dependsOn(workload, [declared]))
-      const { stderr } = await plane.kubectl(['create', '-f', '-'], { input, allowFailure: true })
+      const { stderr } = await plane.tryCreate(dependsOn(workload, [declared]))
       expect(stderr).toContain(message)
     })
   })

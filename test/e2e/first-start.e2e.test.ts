@@ -1,10 +1,10 @@
 // The first start of Lodestone on a hub whose running workload another tool has placed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
+import { collect } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const bindings = 'resourcebindings.work.karmada.io'
@@ -20,13 +20,13 @@ afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
 test('a running workload of volcano-global stays in its cluster at the first start', async () => {
   const kubeconfig = await installLodestone(plane)
-  await create(policy('web', { placement: without('member1') }), deployment('web'))
+  await plane.create(policy('web', { placement: without('member1') }), deployment('web'))
   await plane.eventually('the workload is scheduled', async () => (await scheduled()) === 'member2,member3')
   // As volcano-global narrows: in the binding, and not in the policy.
   await plane.kubectl(['patch', bindings, 'web-deployment', '--type=merge', '-p', patchOf('member1', 'member3')])
   await plane.eventually('the workload is in one cluster', async () => (await scheduled()) === 'member2')
-  await create(claim('web', { data: 'web-data' }), source('web-data', ['member2']))
-  const seen = watchClusters()
+  await plane.create(claim('web', { data: 'web-data' }), source('web-data', ['member2']))
+  const seen = collect(scheduled)
 
   const started = await startLodestone(plane, { kubeconfig })
   lodestone = started
@@ -73,25 +73,4 @@ async function scheduled(): Promise<string> {
 
 async function affinity(): Promise<string[]> {
   return (await binding())?.spec.placement?.clusterAffinity?.clusterNames ?? []
-}
-
-// Collects every set of clusters that the workload was scheduled to.
-function watchClusters(): { stop(): Promise<string[]> } {
-  const seen = new Set<string>()
-  let isOver = false
-  const watched = (async () => {
-    while (!isOver) seen.add(await scheduled())
-  })()
-  return {
-    async stop() {
-      isOver = true
-      await watched
-      return [...seen]
-    },
-  }
-}
-
-async function create(...objects: KubeObject[]): Promise<void> {
-  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-  await plane.kubectl(['create', '-f', '-'], { input })
 }

@@ -1,8 +1,8 @@
 // The actions of a user on a hub and their results: kubectl in; bindings, policies and the Works of the member clusters out.
-import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone } from './lodestone.ts'
+import { yamlOf } from './manifests.ts'
 import type { CommandResult } from './processes.ts'
 
 export interface BindingObject extends KubeObject {
@@ -66,10 +66,10 @@ export function hubOn(plane: ControlPlane): Hub {
     (await works()).filter(({ spec }) => spec.workload.manifests.some((one) => isSame(one, object)))
   const hub: Hub = {
     kubectl,
-    apply: (...objects) => kubectl(['apply', '-f', '-'], yaml(objects)),
+    apply: (...objects) => kubectl(['apply', '-f', '-'], yamlOf(...objects)),
     delete: async (...objects) => {
       // Does not wait: some scenarios test what blocks a deletion.
-      await kubectl(['delete', '--wait=false', '-f', '-'], yaml(objects))
+      await kubectl(['delete', '--wait=false', '-f', '-'], yamlOf(...objects))
     },
     mergePatch: ({ apiVersion, kind, metadata }, patch) =>
       kubectl([
@@ -117,10 +117,6 @@ export function hubOn(plane: ControlPlane): Hub {
 export async function finishDeletion(plane: ControlPlane, { metadata }: KubeObject): Promise<void> {
   const path = `${await plane.api.collection('works.work.karmada.io', metadata.namespace)}/${metadata.name}`
   await plane.api.request('PATCH', path, { metadata: { finalizers: null } }, 'application/merge-patch+json')
-}
-
-function yaml(objects: KubeObject[]): string {
-  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
 }
 
 function resourceOf(apiVersion: string, kind: string): string {

@@ -31,7 +31,7 @@ afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
 describe('a pod that names a volume which is there', () => {
   test('is stored with it, mounted in all containers, on the nodes that have it', async () => {
-    await create(
+    await plane.create(
       pod('ready', '{"name": "mnist", "mount-path": "/data"}', {
         initContainers: [
           { name: 'setup', image: 'setup:1' },
@@ -70,7 +70,7 @@ describe('a pod that names a volume which is there', () => {
       volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/mnist' } }],
       affinity: affinityTo('data/mnist'),
     })
-    await create(pasted)
+    await plane.create(pasted)
 
     const { spec } = await stored('pasted')
     expect(spec.volumes?.map(({ name }) => name)).toEqual(['dataset'])
@@ -79,7 +79,7 @@ describe('a pod that names a volume which is there', () => {
   })
 
   test('gets the label too, without which it would not be sent', async () => {
-    await create(pod('unlabelled', '{"name": "mnist"}', {}, {}))
+    await plane.create(pod('unlabelled', '{"name": "mnist"}', {}, {}))
 
     const { metadata, spec } = await stored('unlabelled')
     expect(metadata.labels).toEqual({ [INJECT]: 'true' })
@@ -87,14 +87,14 @@ describe('a pod that names a volume which is there', () => {
   })
 
   test('is refused without the label, if the annotation is wrong', async () => {
-    const { stderr } = await tryCreate(pod('unlabelled-wrong', 'no JSON', {}, {}))
+    const { stderr } = await plane.tryCreate(pod('unlabelled-wrong', 'no JSON', {}, {}))
     expect(stderr).toContain('admission webhook "annotated-pod.lodestone.dev" denied the request')
     expect(stderr).toContain('is not JSON')
   })
 
   test('is not sent if it opts out', async () => {
     const before = [await reviews('pod'), await reviews('annotated-pod')]
-    await create(pod('opted-out', 'no JSON', {}, { [INJECT]: 'false' }))
+    await plane.create(pod('opted-out', 'no JSON', {}, { [INJECT]: 'false' }))
 
     expect((await stored('opted-out')).spec.volumes).toBeUndefined()
     expect([await reviews('pod'), await reviews('annotated-pod')]).toEqual(before)
@@ -103,12 +103,12 @@ describe('a pod that names a volume which is there', () => {
   test('with a mistyped key is created with a warning', async () => {
     const { metadata, ...rest } = pod('mistyped', '{"name": "mnist"}', {}, {})
     const annotations = { 'lodestone.dev/volums': '{"name": "mnist"}' }
-    const { stderr } = await create({ ...rest, metadata: { ...metadata, annotations } } as KubeObject)
+    const { stderr } = await plane.create({ ...rest, metadata: { ...metadata, annotations } } as KubeObject)
     expect(stderr).toContain('unknown annotation lodestone.dev/volums (did you mean lodestone.dev/volumes?)')
   })
 
   test('can be changed and deleted as any other', async () => {
-    await create(pod('changed', '{"name": "mnist"}'))
+    await plane.create(pod('changed', '{"name": "mnist"}'))
 
     await plane.kubectl(['label', 'pod', 'changed', 'touched=yes'])
     await plane.kubectl(['delete', 'pod', 'changed', '--grace-period=0', '--force'])
@@ -131,7 +131,7 @@ describe('refused with the field and the reason is a pod', () => {
       'there is no container x; the pod has main',
     ],
   ])('%s', async (_name, annotation, message) => {
-    const { code, stderr } = await tryCreate(pod('refused', annotation))
+    const { code, stderr } = await plane.tryCreate(pod('refused', annotation))
 
     expect(code).not.toBe(0)
     expect(stderr).toContain(
@@ -143,7 +143,7 @@ describe('refused with the field and the reason is a pod', () => {
   test('whose data is not available, with the message of the VolumeManager', async () => {
     await volumeManager('failed', { state: 'Failed', message: '404: no such bucket' })
 
-    const { stderr } = await tryCreate(pod('refused', '{"name": "failed"}'))
+    const { stderr } = await plane.tryCreate(pod('refused', '{"name": "failed"}'))
 
     expect(stderr).toContain('VolumeManager failed cannot be used: it is Failed (404: no such bucket)')
   })
@@ -153,7 +153,7 @@ describe('a pod whose data is on the way', () => {
   test('waits with a gate, and goes when the data is there', async () => {
     await volumeManager('late', { message: '0 of 1 replicas', label: 'data/late' })
 
-    const { stderr } = await create(pod('late', '{"name": "late"}', { affinity: affinityTo('gpu', 'tpu') }))
+    const { stderr } = await plane.create(pod('late', '{"name": "late"}', { affinity: affinityTo('gpu', 'tpu') }))
 
     expect(stderr).toContain('Warning: lodestone: waits for VolumeManager late/vol1')
     const waiting = await stored('late')
@@ -173,7 +173,7 @@ describe('a pod whose data is on the way', () => {
 
   test('keeps the gates of others', async () => {
     await volumeManager('shared', { message: '0 of 1 replicas' })
-    await create(pod('shared', '{"name": "shared"}', { schedulingGates: [{ name: 'example.com/quota' }] }))
+    await plane.create(pod('shared', '{"name": "shared"}', { schedulingGates: [{ name: 'example.com/quota' }] }))
 
     await volumeManager('shared', {})
 
@@ -185,7 +185,7 @@ describe('a pod whose data is on the way', () => {
 
   test('is narrowed before it goes when the data came to fewer nodes', async () => {
     await volumeManager('moved', { message: '0 of 1 replicas', label: 'data/before' })
-    await create(pod('moved', '{"name": "moved"}', { affinity: affinityTo('gpu') }))
+    await plane.create(pod('moved', '{"name": "moved"}', { affinity: affinityTo('gpu') }))
 
     await volumeManager('moved', { label: 'data/after' })
 
@@ -197,11 +197,11 @@ describe('a pod whose data is on the way', () => {
     await volumeManager('swapped', { message: '0 of 1 replicas' })
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'a2f0c7d2-0000-4000-8000-000000000000' }
     const owned = pod('swapped', '{"name": "swapped"}')
-    await create({
+    await plane.create({
       ...owned,
       metadata: { ...owned.metadata, ownerReferences: [{ ...owner, controller: true }] },
     } as never)
-    await create(pod('swapped-alone', '{"name": "swapped"}'))
+    await plane.create(pod('swapped-alone', '{"name": "swapped"}'))
 
     await volumeManager('swapped', { path: '/var/datasets/other' })
 
@@ -215,7 +215,7 @@ describe('a pod whose data is on the way', () => {
 
 describe('a workload that asks for volumes', () => {
   test('as a whole has its pods sent to admission, and can be changed as any other', async () => {
-    await create(deployment('server', '{"name": "mnist"}'))
+    await plane.create(deployment('server', '{"name": "mnist"}'))
     const { labels, annotations } = await templateOf('deployments', 'server')
     expect(labels).toEqual({ app: 'server', [INJECT]: 'true' })
     expect(annotations).toEqual({ [VOLUMES]: '{"name": "mnist"}', [ADDED]: expect.any(String) })
@@ -243,20 +243,20 @@ describe('a workload that asks for volumes', () => {
   })
 
   test('is refused when its pods would be', async () => {
-    const { stderr } = await tryCreate(deployment('wrong', '{"name": "mnist", "containers": [{"name": "x"}]}'))
+    const { stderr } = await plane.tryCreate(deployment('wrong', '{"name": "mnist", "containers": [{"name": "x"}]}'))
     expect(stderr).toContain('admission webhook "workload.lodestone.dev" denied the request')
     expect(stderr).toContain('there is no container x; the pod has main')
   })
 
   test('may come before its VolumeManager', async () => {
-    const { stderr } = await create(deployment('early', '{"name": "not-yet"}'))
+    const { stderr } = await plane.create(deployment('early', '{"name": "not-yet"}'))
     expect(stderr).toContain('Warning: lodestone: there is no VolumeManager not-yet in this namespace')
   })
 
   test('may be a Job, whose template is immutable', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main:1' }] } }
-    await create(object('batch/v1', 'Job', 'train', { template }, '{"name": "mnist"}'))
-    await create(object('batch/v1', 'Job', 'plain', { template }))
+    await plane.create(object('batch/v1', 'Job', 'train', { template }, '{"name": "mnist"}'))
+    await plane.create(object('batch/v1', 'Job', 'plain', { template }))
 
     await plane.kubectl(['label', 'job', 'train', 'touched=yes'])
     await plane.kubectl(['annotate', 'job', 'plain', `${VOLUMES}={"name": "mnist"}`])
@@ -286,14 +286,14 @@ describe('a workload that asks for volumes', () => {
     ],
   ])('may be a %s, with its pods in a list or a map', async (title, apiVersion, resource, spec) => {
     const kind = title.split(' ')[0] ?? ''
-    await create(object(apiVersion, kind, 'third-party', spec))
+    await plane.create(object(apiVersion, kind, 'third-party', spec))
     expect(JSON.stringify(await plane.getJson(resource, 'third-party', 'default'))).toContain(`"${INJECT}":"true"`)
   })
 
   test('is the only one that is sent, and the API server never fails to find out', async () => {
     const before = await reviews('workload')
-    await create(deployment('other'))
-    await create(
+    await plane.create(deployment('other'))
+    await plane.create(
       object('batch/v1', 'CronJob', 'other', {
         schedule: '0 3 * * *',
         jobTemplate: {
@@ -301,7 +301,7 @@ describe('a workload that asks for volumes', () => {
         },
       }),
     )
-    await create(
+    await plane.create(
       object('sparkoperator.k8s.io/v1beta2', 'SparkApplication', 'other', {
         mode: 'cluster',
         driver: { cores: 1 },
@@ -309,7 +309,7 @@ describe('a workload that asks for volumes', () => {
         deps: { jars: ['x'] },
       }),
     )
-    await create(object('kubeflow.org/v1', 'TFJob', 'other', { tfReplicaSpecs: { Worker: { replicas: 1 } } }))
+    await plane.create(object('kubeflow.org/v1', 'TFJob', 'other', { tfReplicaSpecs: { Worker: { replicas: 1 } } }))
     await plane.kubectl(['scale', 'deployment', 'other', '--replicas=2'])
 
     expect(await reviews('workload')).toBe(before)
@@ -325,11 +325,11 @@ test('while Lodestone is away only pods that ask for data have to wait for it', 
   onTestFinished(() => lodestone.restart())
   await lodestone.stop()
 
-  const asking = await tryCreate(pod('away', '{"name": "mnist"}'))
-  const unlabelled = await tryCreate(pod('away-unlabelled', '{"name": "mnist"}', {}, {}))
+  const asking = await plane.tryCreate(pod('away', '{"name": "mnist"}'))
+  const unlabelled = await plane.tryCreate(pod('away-unlabelled', '{"name": "mnist"}', {}, {}))
   const { metadata, ...rest } = pod('away-other', '', {}, {})
-  await create({ ...rest, metadata: { ...metadata, annotations: { 'example.com/note': 'x' } } } as KubeObject)
-  await create(deployment('away', '{"name": "mnist"}'))
+  await plane.create({ ...rest, metadata: { ...metadata, annotations: { 'example.com/note': 'x' } } } as KubeObject)
+  await plane.create(deployment('away', '{"name": "mnist"}'))
 
   expect(asking.stderr).toContain('failed calling webhook "pod.lodestone.dev"')
   expect(unlabelled.stderr).toContain('failed calling webhook "annotated-pod.lodestone.dev"')
@@ -351,7 +351,7 @@ test('without gates, a pod whose data is on the way is rejected with the cause',
   await volumeManager('slow', { message: '0 of 1 replicas' })
 
   const { stderr } = await plane.eventually('it is refused', async () => {
-    const result = await tryCreate(pod('slow', '{"name": "slow"}'))
+    const result = await plane.tryCreate(pod('slow', '{"name": "slow"}'))
     return result.stderr.includes('denied') && result
   })
 
@@ -372,14 +372,6 @@ interface PodObject extends KubeObject {
     schedulingGates?: unknown[]
     affinity?: ReturnType<typeof affinityTo>
   }
-}
-
-function create(object: KubeObject) {
-  return plane.kubectl(['create', '-f', '-'], { input: stringify(object) })
-}
-
-function tryCreate(object: KubeObject) {
-  return plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
 }
 
 async function stored(name: string): Promise<PodObject> {

@@ -1,6 +1,5 @@
 // Karmada's own distributor asks Lodestone what a workload needs, and attaches what only Lodestone knows of.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
@@ -36,7 +35,7 @@ test('the interpreter is registered at Karmada, in a form that its webhook accep
   })
   // It is there to be passed: what it does not let pass is refused.
   const wrong = { ...(await configuration()), metadata: { name: 'wrong' }, webhooks: [{ ...entry, name: 'short' }] }
-  const { code, stderr } = await plane.kubectl(['create', '-f', '-'], { input: stringify(wrong), allowFailure: true })
+  const { code, stderr } = await plane.tryCreate(wrong)
   expect(code).not.toBe(0)
   expect(stderr).toContain('should be a domain with at least two segments')
 })
@@ -113,7 +112,10 @@ test('without distribution by Lodestone, Karmada distributes dependencies alone'
     return webhooks.length === 0
   })
 
-  await create(policy('plain', { propagateDeps: true }), deployment('plain', { needs: [configMap('plain-settings')] }))
+  await plane.create(
+    policy('plain', { propagateDeps: true }),
+    deployment('plain', { needs: [configMap('plain-settings')] }),
+  )
 
   await plane.eventually('Karmada finds by itself what it knows of', async () => {
     expect(await noted('plain-deployment')).toEqual(['ConfigMap/plain-settings'])
@@ -139,7 +141,12 @@ async function filledIn(): Promise<Configuration> {
 /** Creates a Deployment with a ConfigMap that its pods name and a Service that selects them. */
 async function createWithDependencies(name: string): Promise<void> {
   const settings = configMap(`${name}-settings`)
-  await create(service(name), settings, policy(name, { propagateDeps: true }), deployment(name, { needs: [settings] }))
+  await plane.create(
+    service(name),
+    settings,
+    policy(name, { propagateDeps: true }),
+    deployment(name, { needs: [settings] }),
+  )
 }
 
 async function recordsDependenciesOf(name: string): Promise<void> {
@@ -154,10 +161,6 @@ async function noted(name: string): Promise<string[]> {
   const binding = await plane.getJson(bindings, name, 'default')
   const note = binding?.metadata.annotations?.['resourcebinding.karmada.io/dependencies'] ?? '[]'
   return (JSON.parse(note) as { kind: string; name: string }[]).map(({ kind, name }) => `${kind}/${name}`).sort()
-}
-
-async function create(...objects: KubeObject[]): Promise<void> {
-  await plane.kubectl(['create', '-f', '-'], { input: objects.map((object) => stringify(object)).join('---\n') })
 }
 
 function service(name: string): KubeObject {

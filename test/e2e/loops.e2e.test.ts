@@ -62,7 +62,7 @@ describe('1. in every order of claim, workload and policy', () => {
   async function place(order: Order, name: string, ofWorkload = policy(name)): Promise<void> {
     const claim = claimOf(name, 'dc2.analytics.metrics')
     const objects = { claim, workload: deployment(name), policy: ofWorkload }
-    for (const part of order) await create(objects[part])
+    for (const part of order) await plane.create(objects[part])
     await plane.eventually('it is where its data is', async () => (await clustersOf(name)).join() === 'member3', 30_000)
   }
 
@@ -93,7 +93,7 @@ describe('1. in every order of claim, workload and policy', () => {
 test('2. a catalog that is down holds the workload, and its return releases it in 5 s', async () => {
   await amoro.stop()
   amoro.tables.set('dc1.db.late', 's3://your-warehouse-dc1/db/late')
-  await create(claimOf('late', 'dc1.db.late'), policy('late'), deployment('late'))
+  await plane.create(claimOf('late', 'dc1.db.late'), policy('late'), deployment('late'))
   const held = await plane.eventually('it is held', async () => {
     const found = await bindingOf('late')
     return found?.spec.suspension?.scheduling && found
@@ -111,7 +111,7 @@ test('2. a catalog that is down holds the workload, and its return releases it i
 
 test('3. the data moves: a Deployment moves with it', async () => {
   amoro.tables.set('dc1.db.moving', 's3://your-warehouse-dc1/db/moving')
-  await create(claimOf('moving', 'dc1.db.moving'), policy('moving'), deployment('moving'))
+  await plane.create(claimOf('moving', 'dc1.db.moving'), policy('moving'), deployment('moving'))
   await plane.eventually(
     'it is where its data is',
     async () => (await clustersOf('moving')).join() === 'member1,member2',
@@ -125,7 +125,7 @@ test('3. the data moves: a Deployment moves with it', async () => {
 test('3. the data moves: a Job stays where it began', async () => {
   amoro.tables.set('dc1.db.batch', 's3://your-warehouse-dc1/db/batch')
   const batch = job('batch')
-  await create(
+  await plane.create(
     tableClaim('batch', { data: 'dc1.db.batch', workload: batch }),
     policy('batch', { workload: batch }),
     batch,
@@ -152,7 +152,7 @@ test('2. a hold that lasts longer than the claim allows is released, with an Eve
   amoro.fault = (response) => response.writeHead(503).end()
   const impatient = claimOf('impatient', 'dc1.db.never')
   impatient.spec['policy'] = { holdTimeoutSeconds: 10 }
-  await create(impatient, policy('impatient'), deployment('impatient'))
+  await plane.create(impatient, policy('impatient'), deployment('impatient'))
   await plane.eventually('it is held', async () => (await bindingOf('impatient'))?.spec.suspension?.scheduling)
 
   await plane.eventually('it goes without', async () => (await clustersOf('impatient')).length === 3)
@@ -165,7 +165,7 @@ test('2. a hold that lasts longer than the claim allows is released, with an Eve
 
 test('4. no answer of the catalog moves the workload; the third "no such table" counts', async () => {
   amoro.tables.set('dc1.db.steady', 's3://your-warehouse-dc1/db/steady')
-  await create(claimOf('steady', 'dc1.db.steady'), policy('steady'), deployment('steady'))
+  await plane.create(claimOf('steady', 'dc1.db.steady'), policy('steady'), deployment('steady'))
   await plane.eventually(
     'it is where its data is',
     async () => (await clustersOf('steady')).join() === 'member1,member2',
@@ -195,7 +195,7 @@ test('4. no answer of the catalog moves the workload; the third "no such table" 
 })
 
 test('5. a deleted claim gives the base back; a source deleted by hand is made again', async () => {
-  await create(claimOf('leaving', 'dc1.db.user'), policy('leaving'), deployment('leaving'))
+  await plane.create(claimOf('leaving', 'dc1.db.user'), policy('leaving'), deployment('leaving'))
   await plane.eventually(
     'it is where its data is',
     async () => (await clustersOf('leaving')).join() === 'member1,member2',
@@ -222,7 +222,7 @@ test('5. a deleted claim gives the base back; a source deleted by hand is made a
 })
 
 test('8. workloads are placed as in the table of the deploy guide', async () => {
-  await create(
+  await plane.create(
     claimOf('guide-user', 'dc1.db.user'),
     claimOf('guide-order', 'dc1.db.order'),
     claimOf('guide-metrics', 'dc2.analytics.metrics'),
@@ -281,11 +281,6 @@ interface ClaimObject extends KubeObject {
 type SourceObject = SpecObject & { status?: Record<string, unknown> }
 
 const claimOf = (name: string, data: string) => tableClaim(name, { data })
-
-async function create(...objects: KubeObject[]): Promise<void> {
-  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-  await plane.kubectl(['create', '-f', '-'], { input })
-}
 
 async function bindingOf(name: string): Promise<BindingObject | undefined> {
   return (await plane.getJson('resourcebindings.work.karmada.io', `${name}-deployment`, 'default')) as

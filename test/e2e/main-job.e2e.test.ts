@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
@@ -15,7 +14,16 @@ import { lodestoneOutput, runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { customResourceDefinition } from './interpreted-workloads.ts'
 import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
-import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, policy, source } from './manifests.ts'
+import {
+  binding as bindingOf,
+  claim,
+  clusterPolicy,
+  configMap,
+  deployment,
+  policy,
+  source,
+  yamlOf,
+} from './manifests.ts'
 import { settled } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
@@ -42,7 +50,7 @@ afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone], expected: RE
 
 describe('1. a Deployment whose data is in one of three clusters', () => {
   beforeAll(async () => {
-    await create(
+    await plane.create(
       claim('web', { data: 'web-data' }),
       source('web-data', ['member2']),
       configMap('web-settings'),
@@ -103,7 +111,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'snapshots' }
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'snapshots' }]
     const apiVersion = 'rbac.authorization.k8s.io/v1'
-    await create(
+    await plane.create(
       { apiVersion, kind: 'ClusterRole', metadata, rules },
       { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef: role, subjects },
     )
@@ -125,7 +133,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
 })
 
 test('check says against the hub that a changed claim moves a workload, as it does', async () => {
-  await create(
+  await plane.create(
     claim('laid', { data: 'laid-data' }),
     source('laid-data', ['member2']),
     source('laid-elsewhere', ['member3']),
@@ -135,7 +143,7 @@ test('check says against the hub that a changed claim moves a workload, as it do
   await scheduled('laid-deployment')
   const changed = claim('laid', { data: 'laid-elsewhere' })
   const file = join(plane.dir, 'laid.yaml')
-  await writeFile(file, yaml(changed))
+  await writeFile(file, yamlOf(changed))
 
   const stdout = await lodestoneOutput(['check', '-f', file, '--kubeconfig', plane.kubeconfig])
 
@@ -168,7 +176,7 @@ describe('workloads of other kinds', () => {
   }))
 
   beforeAll(async () => {
-    await create(...kinds.map(({ plural, ...workload }) => customResourceDefinition({ plural, workload })))
+    await plane.create(...kinds.map(({ plural, ...workload }) => customResourceDefinition({ plural, workload })))
     await plane.crdsEstablished()
     // It looks for new kinds every thirty seconds only.
     await plane.restart('karmada-controller-manager')
@@ -176,7 +184,7 @@ describe('workloads of other kinds', () => {
       const { name } = workload.metadata
       const data = `${name}-data`
       const selecting = policy(name, { workload, propagateDeps: true })
-      await create(claim(name, { data, workload }), source(data, ['member3']), selecting, workload)
+      await plane.create(claim(name, { data, workload }), source(data, ['member3']), selecting, workload)
     }
   })
 
@@ -213,7 +221,7 @@ describe('workloads of other kinds', () => {
 
 describe('2. the same by other means', () => {
   test('karmadactl', async () => {
-    const input = yaml(
+    const input = yamlOf(
       claim('ctl', { data: 'ctl-data' }),
       source('ctl-data', ['member3']),
       policy('ctl'),
@@ -226,7 +234,7 @@ describe('2. the same by other means', () => {
   })
 
   test('a ClusterPropagationPolicy with a Deployment', async () => {
-    await create(
+    await plane.create(
       claim('cpp', { data: 'cpp-data' }),
       source('cpp-data', ['member1']),
       clusterPolicy('cpp', deployment('cpp')),
@@ -244,7 +252,7 @@ describe('2. the same by other means', () => {
       rules: [],
     }
 
-    await create(
+    await plane.create(
       claim('reader', { data: 'role-data', workload: role }),
       source('role-data', ['member3']),
       clusterPolicy('reader', role),
@@ -272,10 +280,10 @@ test('a claim of another namespace is rejected with the command that allows it',
       return true
     })
   await kubectl(['create', 'namespace', 'tenant'])
-  await create(source('shared-data', ['member3']), policy('shared'), deployment('shared'))
+  await plane.create(source('shared-data', ['member3']), policy('shared'), deployment('shared'))
   await scheduled('shared-deployment')
 
-  const { stderr } = await plane.kubectl(['create', '-f', '-'], { input: yaml(foreign), allowFailure: true })
+  const { stderr } = await plane.tryCreate(foreign)
   expect(stderr).toContain('namespace default does not allow claims of namespace tenant')
   expect(stderr).toContain(`kubectl ${allow.join(' ')}`)
   expect(await affinity('shared-deployment')).toEqual(everywhere)
@@ -283,7 +291,7 @@ test('a claim of another namespace is rejected with the command that allows it',
 
   await kubectl(allow)
   await plane.eventually('admission has seen the annotation', async () => {
-    await create(foreign)
+    await plane.create(foreign)
     return true
   })
   await isNarrowedTo({ clusterNames: ['member3'] })
@@ -345,7 +353,7 @@ describe('3. the narrowing stays', () => {
   /** Creates a workload that is scheduled to its data in member2. */
   async function placeByData(name: string): Promise<void> {
     const data = `${name}-data`
-    await create(claim(name, { data }), source(data, ['member2']), policy(name), deployment(name))
+    await plane.create(claim(name, { data }), source(data, ['member2']), policy(name), deployment(name))
     expect(await scheduled(`${name}-deployment`)).toEqual(['member2'])
   }
 })
@@ -353,7 +361,7 @@ describe('3. the narrowing stays', () => {
 test('4. preferred data is tried first, and a taint there does not stop the workload', async () => {
   await plane.taintCluster('member2', { key: 'maintenance', effect: 'NoSchedule' })
   try {
-    await create(
+    await plane.create(
       claim('prefer', { data: 'prefer-data', policy: { enforcement: 'Preferred' } }),
       source('prefer-data', ['member2']),
       policy('prefer', {
@@ -381,7 +389,7 @@ test('4. preferred data is tried first, and a taint there does not stop the work
 })
 
 test('5. two claims without a common cluster hold the workload, with a condition', async () => {
-  await create(
+  await plane.create(
     claim('torn', { data: 'torn-left' }),
     claim('torn-too', { data: 'torn-right', workload: deployment('torn') }),
     source('torn-left', ['member1']),
@@ -402,7 +410,7 @@ test('5. two claims without a common cluster hold the workload, with a condition
   })
 
   // Another binding that comes later is scheduled: had this one been queued, it would have been its turn first.
-  await create(policy('torn-after'), deployment('torn-after'))
+  await plane.create(policy('torn-after'), deployment('torn-after'))
   await scheduled('torn-after-deployment')
   expect(await clustersOf('torn-deployment')).toEqual([])
   for (const member of ['member1', 'member2', 'member3']) expect(await worksOf(member)).not.toContain('Deployment/torn')
@@ -428,7 +436,7 @@ test('5. two claims without a common cluster hold the workload, with a condition
 })
 
 test('6. a cluster that joins is eligible when the data is there, at the next write', async () => {
-  await create(
+  await plane.create(
     claim('join', { data: 'join-data' }),
     source('join-data', ['member2']),
     policy('join', { placement: {} }),
@@ -458,11 +466,14 @@ test('6. a cluster that joins is eligible when the data is there, at the next wr
 
 describe('7. dry runs and server-side apply', () => {
   test('kubectl create --dry-run=server shows the narrowing and changes nothing', async () => {
-    await create(claim('dry', { data: 'dry-data' }), source('dry-data', ['member3']))
+    await plane.create(claim('dry', { data: 'dry-data' }), source('dry-data', ['member3']))
 
     // It does not before Lodestone has cached the claim and its source.
     await plane.eventually('the narrowing is shown', async () => {
-      const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], yaml(bindingOf('dry')))
+      const { stdout } = await kubectl(
+        ['create', '--dry-run=server', '-o', 'json', '-f', '-'],
+        yamlOf(bindingOf('dry')),
+      )
       expect(JSON.parse(stdout).spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member3'] } })
       return true
     })
@@ -477,51 +488,52 @@ describe('7. dry runs and server-side apply', () => {
       deployment('ssa'),
     ]
 
-    await kubectl(['apply', '--server-side', '-f', '-'], yaml(...objects))
-    const again = await kubectl(['apply', '--server-side', '-f', '-'], yaml(...objects))
+    await kubectl(['apply', '--server-side', '-f', '-'], yamlOf(...objects))
+    const again = await kubectl(['apply', '--server-side', '-f', '-'], yamlOf(...objects))
 
     expect(again.stderr).not.toContain('conflict')
     expect(await scheduled('ssa-deployment')).toEqual(['member1'])
   })
 
   test('kubectl apply --server-side of a binding keeps the narrowing, time after time', async () => {
-    await create(claim('ssb', { data: 'ssb-data' }), source('ssb-data', ['member1']))
+    await plane.create(claim('ssb', { data: 'ssb-data' }), source('ssb-data', ['member1']))
 
-    await kubectl(['apply', '--server-side', '-f', '-'], yaml(bindingOf('ssb')))
+    await kubectl(['apply', '--server-side', '-f', '-'], yamlOf(bindingOf('ssb')))
     await plane.eventually('it is narrowed', async () => {
       expect(await affinity('ssb-deployment')).toEqual({ clusterNames: ['member1'] })
       return true
     })
-    await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], yaml(bindingOf('ssb')))
+    await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], yamlOf(bindingOf('ssb')))
 
     expect(await affinity('ssb-deployment')).toEqual({ clusterNames: ['member1'] })
   })
 })
 
 test('8. while Lodestone is away only enforced namespaces are rejected, then both work', async () => {
-  await create({
+  await plane.create({
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: 'enforced', labels: { 'lodestone.dev/enforce': 'true' } },
   })
   const away = { namespace: 'enforced' }
-  await create(claim('away', { data: 'away-data', ...away }), source('away-data', ['member2']), policy('away', away))
+  await plane.create(
+    claim('away', { data: 'away-data', ...away }),
+    source('away-data', ['member2']),
+    policy('away', away),
+  )
   await lodestone.stop()
 
-  await create(policy('free'), deployment('free'))
+  await plane.create(policy('free'), deployment('free'))
   expect(await scheduled('free-deployment')).toEqual(['member1', 'member2', 'member3'])
 
-  const refused = await plane.kubectl(['create', '-f', '-'], {
-    input: yaml(bindingOf('away', away)),
-    allowFailure: true,
-  })
+  const refused = await plane.tryCreate(bindingOf('away', away))
   expect(refused.code).not.toBe(0)
   expect(refused.stderr).toContain('resource-binding.enforced.lodestone.dev')
-  await create(deployment('away', away))
+  await plane.create(deployment('away', away))
 
   await lodestone.restart()
   expect(await scheduled('away-deployment', 'enforced')).toEqual(['member2'])
-  await create(
+  await plane.create(
     claim('free-later', { data: 'free-data' }),
     source('free-data', ['member1']),
     policy('free-later'),
@@ -537,7 +549,7 @@ test('9. an invalid claim is refused with every reason', async () => {
     spec: { ...invalid.spec, workload: { apiVersion: 'apps', kind: 'deployment', name: 'a/b' } },
   }
 
-  const refused = await plane.kubectl(['create', '-f', '-'], { input: yaml(wrong), allowFailure: true })
+  const refused = await plane.tryCreate(wrong)
 
   expect(refused.code).not.toBe(0)
   for (const path of [
@@ -566,7 +578,7 @@ describe('what else a user relies on', () => {
       },
       options: { sourceURL: 's3://lake/sales/', awsCredentialsSecretName: '' },
     }
-    await create(
+    await plane.create(
       claim('listed', { data: 'listed-data' }),
       { ...data, spec: { ...data.spec, locality } } as KubeObject,
       {
@@ -591,7 +603,7 @@ describe('what else a user relies on', () => {
   })
 
   test('kubectl wait is right after a change: conditions have their generation', async () => {
-    await create(claim('awaited', { data: 'awaited-data' }), source('awaited-data', ['member1']))
+    await plane.create(claim('awaited', { data: 'awaited-data' }), source('awaited-data', ['member1']))
     await kubectl(['wait', '--for=condition=Ready', 'datasources/awaited-data', '--timeout=30s'])
 
     await kubectl(['patch', 'datasources', 'awaited-data', '--type=merge', '-p', '{"spec":{"reclaimPolicy":"Retain"}}'])
@@ -647,7 +659,7 @@ async function isRegisteredAgain(): Promise<void> {
   const reviews = () => lodestone.metric('controller_runtime_webhook_requests_total', 'webhook="resource-binding"')
   const before = await reviews()
   await plane.eventually('a binding is reviewed', async () => {
-    await kubectl(['create', '--dry-run=server', '-f', '-'], yaml(bindingOf('asked')))
+    await kubectl(['create', '--dry-run=server', '-f', '-'], yamlOf(bindingOf('asked')))
     return (await reviews()) > before
   })
 }
@@ -682,14 +694,6 @@ interface BindingObject extends KubeObject {
 
 function kubectl(args: string[], input?: string) {
   return plane.kubectl(args, input === undefined ? {} : { input })
-}
-
-function yaml(...objects: KubeObject[]): string {
-  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-}
-
-async function create(...objects: KubeObject[]): Promise<void> {
-  await kubectl(['create', '-f', '-'], yaml(...objects))
 }
 
 async function binding(name: string, namespace = 'default'): Promise<BindingObject> {

@@ -1,5 +1,11 @@
 // The objects that users of the scenarios write: small, valid, and different only in what a scenario is about.
+import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
+
+/** The objects as the documents of a file, as users have them. */
+export function yamlOf(...objects: object[]): string {
+  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+}
 
 interface InNamespace {
   namespace?: string

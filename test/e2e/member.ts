@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../../src/api/volume-manager.ts'
@@ -112,8 +111,6 @@ export async function startMember({
 
 function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' | 's3' | 'proxy'>): Member {
   const { plane, kubelet, s3 } = parts
-  const tryCreate = (object: object) =>
-    plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
   const volumeManager = async (name: string, namespace = 'default') =>
     (await plane.getJson('volumemanagers.vck.intelai.org', name, namespace)) as unknown as VolumeManager | undefined
   const podsWith = async (label: string, value: string) => {
@@ -123,9 +120,9 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
   const podsOf = (app: string) => podsWith('app', app)
   return {
     ...parts,
-    tryCreate,
+    tryCreate: (object) => plane.tryCreate(object),
     volumeManager,
-    create: (object) => plane.kubectl(['create', '-f', '-'], { input: stringify(object) }),
+    create: (object) => plane.create(object),
     reached: (name, state, withinMs = timeoutMs) =>
       plane.eventually(
         `VolumeManager ${name} is ${state}`,

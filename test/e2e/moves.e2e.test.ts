@@ -1,6 +1,5 @@
 // The data of running workloads moves, on a real Karmada: which workloads move with it, which stay, and how many move at once.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -113,8 +112,7 @@ async function runsByItsData(...workloads: Workload[]): Promise<void> {
     const needs = tableClaim(name, { data: tableOf(name), workload, ...(rebalance && { policy: { rebalance } }) })
     return [needs, policy(name, { workload }), workload]
   })
-  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-  await plane.kubectl(['create', '-f', '-'], { input })
+  await plane.create(...objects)
   await runWhereTheirDataIs(workloads)
 }
 

@@ -32,7 +32,7 @@ describe('a policy for a workload whose data is claimed', () => {
   ])('propagates its dependencies, and the user who creates the $kind gets a warning', async ({ make }) => {
     await know(claim('told', { data: 'told' }))
 
-    const { stderr } = await create(make)
+    const { stderr } = await plane.create(make)
 
     expect(stderr).toBe(
       'Warning: lodestone: propagateDeps set: DataSourceClaim default/told names Deployment default/told\n',
@@ -46,8 +46,8 @@ describe('a policy for a workload whose data is claimed', () => {
     const bound = withSpec(policy('failover'), { failover })
     await know(claim('failover', { data: 'failover' }))
 
-    const refused = await plane.kubectl(['create', '-f', '-'], { input: stringify(free), allowFailure: true })
-    await create(bound)
+    const refused = await plane.tryCreate(free)
+    await plane.create(bound)
 
     expect(refused.stderr).toContain('propagateDeps must be true')
     expect(await said(bound)).toEqual({ propagateDeps: true })
@@ -59,7 +59,7 @@ describe('a policy with propagateDeps: false', () => {
     const quiet = policy('quiet', { propagateDeps: false })
     await know(claim('quiet', { data: 'quiet' }))
 
-    const created = await create(quiet)
+    const created = await plane.create(quiet)
     expect(created.stderr).toBe(
       `Warning: lodestone: propagateDeps: false is kept as annotation ${ANNOTATION}: "false"\n`,
     )
@@ -178,10 +178,6 @@ async function know(one: KubeObject): Promise<void> {
   await plane.eventually('Lodestone knows the claim', async () => {
     return (await plane.getJson('datasourceclaims', name, namespace))?.['status']
   })
-}
-
-function create(object: KubeObject) {
-  return plane.kubectl(['create', '-f', '-'], { input: stringify(object) })
 }
 
 function withSpec({ spec, ...object }: SpecObject, more: Record<string, unknown>): SpecObject {

@@ -46,3 +46,19 @@ export async function settled<T extends KubeObject>(
     return unchanged >= 10 && found
   })
 }
+
+/** Collects every value that `read` gives until it is stopped. */
+export function collect(read: () => Promise<string>): { stop(): Promise<string[]> } {
+  const seen = new Set<string>()
+  let isOver = false
+  const watched = (async () => {
+    while (!isOver) seen.add(await read())
+  })()
+  return {
+    async stop() {
+      isOver = true
+      await watched
+      return [...seen]
+    },
+  }
+}

@@ -150,9 +150,9 @@ test.each([
     error: 'spec.policy.preference: has no effect: a Required claim has no other clusters',
   },
 ])('$name is rejected with its path', async ({ terms, error }) => {
-  const input = stringify(claim('invalid', { data: 'invalid', policy: terms }))
+  const invalid = claim('invalid', { data: 'invalid', policy: terms })
 
-  const { code, stderr } = await stage.plane.kubectl(['create', '-f', '-'], { input, allowFailure: true })
+  const { code, stderr } = await stage.plane.tryCreate(invalid)
 
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(error) })
 })

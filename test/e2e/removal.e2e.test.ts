@@ -25,9 +25,8 @@ const tools: Record<string, (object: KubeObject) => Promise<unknown>> = {
   apply: (object) => plane.kubectl(['apply', '-f', '-'], { input: stringify(object) }),
   'apply --server-side': (object) => plane.kubectl(['apply', '--server-side', '-f', '-'], { input: stringify(object) }),
   replace: async (object) => {
-    const input = stringify(object)
-    const created = await plane.kubectl(['create', '-f', '-'], { input, allowFailure: true })
-    return created.code === 0 || plane.kubectl(['replace', '-f', '-'], { input })
+    const created = await plane.tryCreate(object)
+    return created.code === 0 || plane.kubectl(['replace', '-f', '-'], { input: stringify(object) })
   },
   helm: async (object) => {
     const name = object.metadata.name.toLowerCase()

@@ -155,12 +155,10 @@ describe('refused with the way out is', () => {
   test.each(['kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])(
     '%s, which no API server serves, by lodestone check',
     async (apiVersion) => {
-      const manifest = stringify({ ...volumeManagerOf('older', s3('old')), apiVersion })
-      expect(
-        (await cluster.plane.kubectl(['create', '-f', '-'], { input: manifest, allowFailure: true })).code,
-      ).not.toBe(0)
+      const older = { ...volumeManagerOf('older', s3('old')), apiVersion }
+      expect((await cluster.tryCreate(older)).code).not.toBe(0)
       const file = join(cluster.plane.dir, 'older.yaml')
-      await writeFile(file, manifest)
+      await writeFile(file, stringify(older))
 
       const checked = await runLodestone(['check', '-f', file])
 

@@ -1,6 +1,5 @@
 // Workloads of third-party and configured kinds that ask for volumes, on a real kube-apiserver with a definition for each kind.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import type { ResourceType } from '../../src/api/meta.ts'
 import { clusterRoles } from '../../src/app/roles/rbac.ts'
 import { valuesAt } from '../../src/base/json-path.ts'
@@ -262,8 +261,7 @@ describe('feedback about', () => {
 
 /** What kubectl prints for warnings and refusals. */
 async function kubectlCreate(given: KubeObject): Promise<string> {
-  const { stderr } = await plane.kubectl(['create', '-f', '-'], { input: stringify(given), allowFailure: true })
-  return stderr
+  return (await plane.tryCreate(given)).stderr
 }
 
 function definition(type: ResourceType): KubeObject {
