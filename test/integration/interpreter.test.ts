@@ -1,21 +1,11 @@
 /** Karmada's requests for dependencies against the HTTPS server, over real TLS: valid ones, invalid ones and too early ones. */
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { services } from '../../src/api/dependencies.ts'
-import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
-import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
-import { type AdmissionServer, buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
-import { recordLog } from '../../src/telemetry/logger.fake.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
-import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
-import { openCertificates } from '../../src/tls/rotation.ts'
-import { allWebhooks } from '../../src/webhooks/index.ts'
 import type { Interpreter } from '../../src/webhooks/interpreter.ts'
 import { typeOf } from '../stores.ts'
+import { type RunningServer, startServer } from './admission-server.ts'
 import { type CallOptions, call } from './https-client.ts'
-
-const webhooks = allWebhooks(SHIPPED_KINDS)
 
 const PATH = '/interpret/dependencies'
 /** Of the workloads of this test. */
@@ -36,43 +26,12 @@ const interpreter: Interpreter = {
   },
 }
 
-const { log, lines } = recordLog()
-const metrics = openMetrics()
-let server: AdmissionServer
-let ca = ''
-let port = 0
+let running: RunningServer
 
-beforeAll(async () => {
-  const certificates = await openCertificates({ storage: openMemoryStorage(), hosts: ['127.0.0.1'], now: Date.now })
-  const { certPem: cert, keyPem: key, caBundlePem = '' } = certificates.current()
-  certificates.stop()
-  ca = caBundlePem
-  const limits = { ...DEFAULT_LIMITS, bodyBytes: 4096 }
-  const tls = { cert, key }
-  server = buildServer({
-    webhooks,
-    interpreter,
-    tls,
-    limits,
-    store,
-    log,
-    metrics,
-    now: Date.now,
-    propagateDeps: 'dataBound',
-    volumes: () => ({ whenNotReady: 'gate' }),
-  })
-  await server.fastify.listen({ host: '127.0.0.1', port: 0 })
-  port = (server.fastify.server.address() as AddressInfo).port
+beforeEach(async () => {
+  running = await startServer({ interpreter, store, limits: { bodyBytes: 4096 } })
 })
-
-afterAll(async () => {
-  await server.fastify.close()
-  await store.stop()
-})
-
-beforeEach(() => {
-  lines.length = 0
-})
+afterAll(() => store.stop())
 
 /** As karmada-controller-manager 1.18 sends it. */
 function question(name = 'web', change: Record<string, unknown> = {}) {
@@ -94,10 +53,10 @@ function question(name = 'web', change: Record<string, unknown> = {}) {
 
 function ask(body: unknown, options: Partial<CallOptions> = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const { port, ca } = running
   return call({ port, ca, path: `${PATH}?timeout=3s`, body: text, ...options })
 }
 
-const counted = async (sample: string) => (await metrics.registry.metrics()).includes(sample)
 const { uid } = question().request
 
 test('a request before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
@@ -142,7 +101,7 @@ describe('once they are read', () => {
   test('it leaves one log line, and is counted beside the webhooks', async () => {
     await ask(question())
 
-    expect(lines).toEqual([
+    expect(running.lines).toEqual([
       expect.objectContaining({
         level: 'info',
         msg: 'interpreted',
@@ -154,9 +113,9 @@ describe('once they are read', () => {
         ms: expect.any(Number),
       }),
     ])
-    expect(await counted('controller_runtime_webhook_requests_total{webhook="dependencies",code="200"}')).toBe(true)
-    expect(await counted('lodestone_decisions_total{webhook="dependencies",result="interpreted"}')).toBe(true)
-    expect(await counted('controller_runtime_webhook_latency_seconds_count{webhook="dependencies"}')).toBe(true)
+    expect(await running.figure('controller_runtime_webhook_requests_total{webhook="dependencies",code="200"}')).toBe(1)
+    expect(await running.figure('lodestone_decisions_total{webhook="dependencies",result="interpreted"}')).toBe(1)
+    expect(await running.figure('controller_runtime_webhook_latency_seconds_count{webhook="dependencies"}')).toBe(1)
   })
 
   test.each([
@@ -189,7 +148,7 @@ describe('once they are read', () => {
 
     expect(answer.status).toBe(200)
     expect(JSON.parse(answer.body).response).toEqual({ uid, successful: false, status: { message: want, code: 400 } })
-    expect(lines).toEqual([expect.objectContaining({ uid, outcome: 'refused', reason: want })])
+    expect(running.lines).toEqual([expect.objectContaining({ uid, outcome: 'refused', reason: want })])
   })
 
   test('a fault of ours is HTTP 500, never an answer', async () => {
@@ -197,8 +156,8 @@ describe('once they are read', () => {
 
     expect(answer.status).toBe(500)
     expect(answer.body).not.toContain('successful')
-    expect(lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'interpretation failed' })])
-    expect(await counted('controller_runtime_webhook_panics_total{webhook="dependencies"} ')).toBe(true)
+    expect(running.lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'interpretation failed' })])
+    expect(await running.figure('controller_runtime_webhook_panics_total{webhook="dependencies"}')).toBe(1)
   })
 
   test.each<{ name: string; body: unknown; options?: Partial<CallOptions>; status: number; want: string }>([
@@ -232,7 +191,7 @@ describe('once they are read', () => {
 
     expect(answer.status).toBe(status)
     expect(JSON.parse(answer.body)).toEqual({ error: { status, message: expect.stringContaining(want) } })
-    expect(lines).toHaveLength(1)
+    expect(running.lines).toHaveLength(1)
     expect((await ask(question())).status).toBe(200)
   })
 })

@@ -1,28 +1,15 @@
 /** The HTTPS server against good, bad and hostile input, over real TLS. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../src/api/karmada.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
-import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
-import { buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
-import { recordLog } from '../../src/telemetry/logger.fake.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
-import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
-import { openCertificates } from '../../src/tls/rotation.ts'
 import { defineWebhook } from '../../src/webhooks/define.ts'
 import { allWebhooks } from '../../src/webhooks/index.ts'
+import { REVIEW_PATH as PATH, type RunningServer, review, startServer } from './admission-server.ts'
 import { type CallOptions, call, raw } from './https-client.ts'
 
-const webhooks = allWebhooks(SHIPPED_KINDS)
-
-const PATH = '/mutate/resource-binding'
-const review = readFileSync('examples/review.json', 'utf8')
 const uid = JSON.parse(review).request.uid
 
 /** Stands for a decision with a bug: what it throws must never become an answer. */
@@ -38,62 +25,15 @@ const broken = defineWebhook({
   },
 })
 
-const { log, lines } = recordLog()
-const metrics = openMetrics()
-const directory = mkdtempSync(join(tmpdir(), 'lodestone-server-'))
-const store = openFolderStore({ directory: 'examples/hub', kinds: cachedKinds, watch: false })
-const unsynced = openFolderStore({ directory, kinds: cachedKinds, watch: false })
-const limits = { ...DEFAULT_LIMITS, requestTimeoutMs: 400, headersTimeoutMs: 300, connectionCheckMs: 50, inFlight: 4 }
-const servers: ReturnType<typeof buildServer>[] = []
-let ca = ''
-let options: Parameters<typeof buildServer>[0]
-let port = 0
-let unsyncedPort = 0
+const limits = { requestTimeoutMs: 400, headersTimeoutMs: 300, connectionCheckMs: 50, inFlight: 4 }
+let running: RunningServer
 
-beforeAll(async () => {
-  await store.start(new AbortController().signal)
-  const certificates = await openCertificates({
-    storage: openMemoryStorage(),
-    hosts: ['127.0.0.1', 'localhost'],
-    now: Date.now,
-  })
-  const { certPem, keyPem, caBundlePem = '' } = certificates.current()
-  certificates.stop()
-  ca = caBundlePem
-  const tls = { cert: certPem, key: keyPem }
-  const start = async (given: typeof options) => {
-    const server = buildServer(given)
-    servers.push(server)
-    await server.fastify.listen({ host: '127.0.0.1', port: 0 })
-    return (server.fastify.server.address() as AddressInfo).port
-  }
-  options = {
-    webhooks: [...webhooks, broken],
-    store,
-    tls,
-    limits,
-    log,
-    metrics,
-    now: Date.now,
-    propagateDeps: 'dataBound',
-    volumes: () => ({ whenNotReady: 'gate' }),
-  }
-  port = await start(options)
-  unsyncedPort = await start({ ...options, metrics: openMetrics(), store: unsynced })
-})
-
-afterAll(async () => {
-  for (const server of servers) await server.fastify.close()
-  await store.stop()
-  await unsynced.stop()
-  rmSync(directory, { recursive: true })
-})
-
-beforeEach(() => {
-  lines.length = 0
+beforeEach(async () => {
+  running = await startServer({ limits, webhooks: [...allWebhooks(SHIPPED_KINDS), broken] })
 })
 
 function post(options: Partial<CallOptions>) {
+  const { port, ca } = running
   return call({ port, ca, path: PATH, body: review, ...options })
 }
 
@@ -124,8 +64,8 @@ test('a binding is answered with the patch that pins it to its data', async () =
 test('each request leaves one log line with uid, object, outcome and duration', async () => {
   await post({})
 
-  expect(lines).toHaveLength(1)
-  expect(lines[0]).toMatchObject({
+  expect(running.lines).toHaveLength(1)
+  expect(running.lines[0]).toMatchObject({
     msg: 'reviewed',
     uid,
     object: 'ResourceBinding demo/trainer-deployment',
@@ -144,30 +84,22 @@ describe('a webhook of another version', () => {
       const { uid: answered, allowed, patch, warnings } = JSON.parse(answer.body).response
       expect({ status: answer.status, answered, allowed, patch }).toEqual({ status: 200, answered: uid, allowed: true })
       expect(warnings).toEqual([expect.stringContaining(`not reviewed: ${path.split('?')[0]} is no webhook`)])
-      expect(lines).toEqual([
+      expect(running.lines).toEqual([
         expect.objectContaining({ msg: 'not reviewed', webhook: 'unknown-path', uid, reason: expect.any(String) }),
       ])
     },
   )
 
   test('is counted under one name, whatever its path', async () => {
-    const before = await unknownCalls()
     for (const name of ['a', 'b']) await post({ path: `/validate/${name}` })
-    expect((await unknownCalls()) - before).toBe(2)
+    const sample = 'controller_runtime_webhook_requests_total{webhook="unknown-path",code="200"}'
+    expect(await running.figure(sample)).toBe(2)
   })
 
   test('gets no answer to something that is no review', async () => {
     expect((await post({ path: '/mutate/later', body: '{}' })).status).toBe(400)
     expect((await post({ path: '/mutate/later', method: 'GET', body: '' })).status).toBe(405)
   })
-
-  async function unknownCalls(): Promise<number> {
-    const { values } = (await metrics.registry.getSingleMetric('controller_runtime_webhook_requests_total')?.get()) ?? {
-      values: [],
-    }
-    const unknown = values.filter(({ labels }) => labels['webhook'] === 'unknown-path')
-    return unknown.reduce((sum, { value }) => sum + value, 0)
-  }
 })
 
 const changed = (change: (review: { [key: string]: never } & { request: Record<string, unknown> }) => void) => {
@@ -236,16 +168,15 @@ describe('bad input gets a 4xx with a JSON body and one log line, and harms no r
         error: { status: wantStatus, message: expect.stringContaining(wantMessage) },
       })
       expect(answer.headers['retry-after']).toBeUndefined()
-      expect(lines).toHaveLength(1)
-      expect(lines[0]).toMatchObject(wantUid ? { uid } : {})
+      expect(running.lines).toHaveLength(1)
+      expect(running.lines[0]).toMatchObject(wantUid ? { uid } : {})
       await stillWorks()
     },
   )
 
   test('a body that ends early', async () => {
     const text = await raw({
-      port,
-      ca,
+      ...running,
       bytes: `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"a":`,
       end: true,
     })
@@ -256,8 +187,7 @@ describe('bad input gets a 4xx with a JSON body and one log line, and harms no r
 
   test('a body that arrives too slowly is aborted', async () => {
     const text = await raw({
-      port,
-      ca,
+      ...running,
       bytes: `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"a":`,
     })
 
@@ -271,7 +201,7 @@ describe('bad input gets a 4xx with a JSON body and one log line, and harms no r
     { name: 'a request without Host', header: 'X-Header: x', want: 400 },
   ])('$name is answered in JSON', async ({ header, want }) => {
     const bytes = `POST ${PATH} HTTP/1.1\r\n${header}\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{`
-    const text = await raw({ port, ca, bytes, end: true })
+    const text = await raw({ ...running, bytes, end: true })
 
     const [head = '', body = ''] = text.split('\r\n\r\n')
     expect(head).toContain(`HTTP/1.1 ${want} `)
@@ -281,7 +211,7 @@ describe('bad input gets a 4xx with a JSON body and one log line, and harms no r
   })
 
   test('bytes that are no HTTP', async () => {
-    const text = await raw({ port, ca, bytes: 'HELLO\r\n\r\n' })
+    const text = await raw({ ...running, bytes: 'HELLO\r\n\r\n' })
 
     expect(text).toContain('400 Bad Request')
     await stillWorks()
@@ -303,25 +233,23 @@ test('a fault of ours is HTTP 500 for failurePolicy, and never a wrong "allowed"
 
   expect(answer.status).toBe(500)
   expect(answer.body).not.toContain('allowed')
-  expect(lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'review failed' })])
+  expect(running.lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'review failed' })])
   await stillWorks()
 })
 
 test('a review before the caches are read is HTTP 500: unknown is not empty', async () => {
-  const answer = await post({ port: unsyncedPort })
+  const { port, ca } = await startServer({ store: openFolderStore({ kinds: cachedKinds }) })
+  const answer = await post({ port, ca })
 
   expect(answer.status).toBe(500)
   expect(JSON.parse(answer.body).error.message).toContain('have not been read yet')
 })
 
 test('a request in flight when the server closes is answered, and its connection ends', async () => {
-  const own = { ...options, metrics: openMetrics() }
-  const server = buildServer(own)
-  await server.fastify.listen({ host: '127.0.0.1', port: 0 })
-  const { port: closingPort } = server.fastify.server.address() as AddressInfo
+  const { server, port, ca, figure } = running
   const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(review)}\r\n\r\n`
   let text = ''
-  const socket = connect({ host: '127.0.0.1', port: closingPort, ca, servername: 'localhost' })
+  const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
   const ended = new Promise<void>((resolve, reject) => {
     socket.on('data', (chunk) => {
       text += chunk
@@ -330,7 +258,7 @@ test('a request in flight when the server closes is answered, and its connection
     socket.once('error', reject)
   })
   socket.write(head + review.slice(0, -1))
-  await expect.poll(() => own.metrics.registry.metrics()).toMatch(/^lodestone_bytes_in_flight [1-9]/m)
+  await expect.poll(() => figure('lodestone_bytes_in_flight')).toBeGreaterThan(0)
 
   const closed = server.close(10_000)
   await expect.poll(() => server.fastify.server.listening).toBe(false)
