@@ -14,8 +14,7 @@ import {
   type WebhookConfiguration,
 } from '../api/registration.ts'
 import { TestClock } from '../base/time/clock.fake.ts'
-import { createConnection } from '../store/cluster/api-connection.ts'
-import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
+import { connectToFake } from '../store/cluster/api-connection.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { type Lease, leases } from '../store/cluster/lease.ts'
 import { ReplicaList } from '../store/cluster/replica-list.ts'
@@ -337,22 +336,12 @@ test('without an election, the only replica registers and needs no Lease', async
 })
 
 test('a cluster without Karmada gets no request for the interpreter; a hub is registered with it', async () => {
-  const server = await new FakeApiServer([
-    type,
-    validating,
-    resourceBindings,
-    interpreterWebhookConfigurations,
-  ]).listen()
+  const types = [type, validating, resourceBindings, interpreterWebhookConfigurations]
+  const { server, connection } = await connectToFake(types)
   server.serve(resourceBindings, false)
-  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-  const connection = createConnection(source)
   const kinds = cachedKinds.filter((kind) => kind.type === resourceBindings)
   const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
-  onTestFinished(async () => {
-    await store.stop()
-    await connection.close()
-    await server.close()
-  })
+  onTestFinished(() => store.stop())
   await store.start(new AbortController().signal)
   const replica = startReplica(await openCluster(store), { config: configured(3, false), interpreted: [deployments] })
   replica.lead()

@@ -1,12 +1,12 @@
 /** No text of a cluster steers the terminal of the user, in any format. */
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../test/builders.ts'
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { propagationPolicies, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
+import { startFakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { makeKubeconfig, runWords } from './cli.fake.ts'
 
@@ -61,8 +61,7 @@ test.each(
     'explain pp/app',
   ].flatMap((line) => ['text', 'wide', 'json', 'yaml'].map((format) => `${line} -o ${format}`)),
 )('%s', async (line) => {
-  const server = await new FakeApiServer(cachedKinds.map(({ type }) => type)).listen()
-  onTestFinished(() => server.close())
+  const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
   for (const [type, object] of OBJECTS) server.put(type, object as K8sObject)
 
   const { status, stdout, stderr } = await runWords([...line.split(' '), '--kubeconfig', makeKubeconfig(server.url)])

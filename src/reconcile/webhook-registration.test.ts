@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeWebhook } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
@@ -7,9 +7,8 @@ import {
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
-import { createConnection } from '../store/cluster/api-connection.ts'
+import { connectToFake } from '../store/cluster/api-connection.fake.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
-import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
@@ -154,13 +153,7 @@ describe('the registration with Karmada', () => {
   })
 
   test('is skipped if the API server does not serve the kind, and created when it does', async () => {
-    const server = await new FakeApiServer([type]).listen()
-    const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-    const connection = createConnection(source)
-    onTestFinished(async () => {
-      await connection.close()
-      await server.close()
-    })
+    const { server, connection } = await connectToFake([type])
     const store = openClusterStore({ connection, kinds: [] })
     server.serve(type, false)
 

@@ -2,9 +2,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { apiVersionOf, collectionPath, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
 import { type AnyCachedKind, kindKey } from '../../src/store/any-kind.ts'
-import { createConnection } from '../../src/store/cluster/api-connection.ts'
+import { connectToFake } from '../../src/store/cluster/api-connection.fake.ts'
 import { type ApiRequest, status } from '../../src/store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import type { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 
@@ -29,17 +29,11 @@ function makeLeast(type: ResourceType, name: string): K8sObject {
 /** Opens a store that has read two objects of each kind, `a` and `b`, and watches them. */
 async function open(kinds: readonly AnyCachedKind[]) {
   const types = kinds.map(({ type }) => type)
-  const server = await new FakeApiServer(types).listen()
+  const { server, connection } = await connectToFake(types)
   for (const type of types) for (const name of ['a', 'b']) server.put(type, makeLeast(type, name))
-  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-  const connection = createConnection(source)
   const backoff = { initialMs: 1, maxMs: 2 }
   const store = openClusterStore({ connection, kinds, unservedRetryMs: 5, backoff })
-  onTestFinished(async () => {
-    await store.stop()
-    await connection.close()
-    await server.close()
-  })
+  onTestFinished(() => store.stop())
   await store.start(new AbortController().signal)
   await poll(() => types.every((type) => server.watches(type).length === 1)).toBe(true)
   const deleted: string[] = []

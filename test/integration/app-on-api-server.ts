@@ -8,8 +8,8 @@ import { roleBindings } from '../../src/api/rbac.ts'
 import { type App, startApp } from '../../src/app/app.ts'
 import { type Config, DEFAULT_CONFIG } from '../../src/app/config/config.ts'
 import type { AnyCachedKind } from '../../src/store/any-kind.ts'
-import { createConnection } from '../../src/store/cluster/api-connection.ts'
-import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { connectToFake } from '../../src/store/cluster/api-connection.fake.ts'
+import type { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 import { type ClusterStore, openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
@@ -31,17 +31,12 @@ export async function openAppOnApiServer(
 ): Promise<AppOnApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'lodestone-app-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const server = await new FakeApiServer([...kinds.map(({ type }) => type), roleBindings, events]).listen()
-  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-  const connection = createConnection(source)
+  const types = [...kinds.map(({ type }) => type), roleBindings, events]
+  const { server, connection } = await connectToFake(types)
   const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
   const { log, lines } = recordLog('warn')
   let app: App | undefined
-  onTestFinished(async () => {
-    await app?.stop()
-    await connection.close()
-    await server.close()
-  })
+  onTestFinished(async () => app?.stop())
   return {
     server,
     store,

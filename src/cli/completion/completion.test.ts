@@ -1,11 +1,11 @@
 /** Tests `lodestone __complete`, which the scripts call. test/e2e/completion.e2e.test.ts runs the scripts in real shells. */
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeClaim, makeSource } from '../../../test/builders.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { hang } from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 import { readUnfinished } from '../command.ts'
 import { status } from '../status/status.ts'
@@ -119,8 +119,7 @@ describe('the last word is completed', () => {
 
 describe('names of a hub', () => {
   async function startHub() {
-    const hub = await new FakeApiServer([dataSourceClaims, namespaces]).listen()
-    onTestFinished(() => hub.close())
+    const hub = await startFakeApiServer([dataSourceClaims, namespaces])
     const name = 'hub'
     const kubeconfig = {
       ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },

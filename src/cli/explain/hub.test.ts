@@ -1,6 +1,6 @@
 /** What `explain` reads from an API server: 100,000 objects must not be listed for one of them. */
 import type { ServerResponse } from 'node:http'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   makeBinding,
   makeClaim,
@@ -26,7 +26,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Answer } from '../../store/cluster/api-responses.fake.ts'
 import * as answers from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 
@@ -50,8 +50,7 @@ async function explainFrom(
   { unserved = [], prepare = () => {}, signal = new AbortController().signal }: Partial<Given> = {},
 ) {
   const alpha = { ...rayJobs, version: 'v1alpha1' }
-  const server = await new FakeApiServer([...cachedKinds.map(({ type }) => type), alpha]).listen()
-  onTestFinished(() => server.close())
+  const server = await startFakeApiServer([...cachedKinds.map(({ type }) => type), alpha])
   for (const type of [rayJobs, ...unserved]) server.serve(type, false)
   for (const [type, object] of objects) server.put(type.kind === 'RayJob' ? alpha : type, object)
   prepare(server)

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { serviceAccounts } from '../../api/dependencies.ts'
 import { propagationPolicies } from '../../api/karmada.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { type Answer, type ApiRequest, json, status } from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeLeaf } from '../../tls/leaf.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
@@ -35,8 +35,7 @@ async function startHub({
   cluster = {},
   user = {},
 } = {}): Promise<Hub> {
-  const api = await new FakeApiServer(kinds as ResourceType[], tls).listen()
-  onTestFinished(() => api.close())
+  const api = await startFakeApiServer(kinds as ResourceType[], tls)
   const metadata = { name: 'lodestone', namespace: 'lodestone-system' }
   api.put(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata })
   const folder = makeFolder({

@@ -1,5 +1,5 @@
 /** Tests `lodestone migrate` with an API server over HTTP: the report, the writes, conflicts and refusals. */
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makePolicy, makeSource } from '../../../test/builders.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -15,7 +15,7 @@ import {
   status,
   statusObject,
 } from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
 
@@ -34,8 +34,7 @@ const EXCLUDED = 'datadependency.volcano.sh/excluded-clusters'
 let server: FakeApiServer
 
 beforeEach(async () => {
-  server = await new FakeApiServer(TYPES).listen()
-  onTestFinished(() => server.close())
+  server = await startFakeApiServer(TYPES)
   server.put(mutatingWebhookConfigurations, registration('lodestone', 'resource-binding.lodestone.dev'))
 })
 

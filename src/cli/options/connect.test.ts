@@ -7,7 +7,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
 import { status as answerStatus, json } from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeLeaf } from '../../tls/leaf.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
@@ -112,13 +112,9 @@ function configOf(servers: Record<string, { server: string; ca?: string; token?:
   }
 }
 
-async function startHub(options?: object): Promise<FakeApiServer> {
-  const hub = await new FakeApiServer(
-    cachedKinds.map(({ type }) => type),
-    options,
-  ).listen()
-  onTestFinished(() => hub.close())
-  return hub
+function startHub(options?: object): Promise<FakeApiServer> {
+  const types = cachedKinds.map(({ type }) => type)
+  return startFakeApiServer(types, options)
 }
 
 async function listenTcp(server: Server): Promise<string> {

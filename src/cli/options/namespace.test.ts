@@ -1,18 +1,14 @@
 /** Every command uses the namespace of `-n`, or else that of the context, as kubectl does. */
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeDeployment } from '../../../test/builders.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { collectionPath } from '../../api/meta.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeFolder, makeKubeconfig, runWords } from '../cli.fake.ts'
 
-async function startHub() {
-  const server = await new FakeApiServer(cachedKinds.map(({ type }) => type)).listen()
-  onTestFinished(() => server.close())
-  return server
-}
+const startHub = () => startFakeApiServer(cachedKinds.map(({ type }) => type))
 
 describe.each([
   { context: {}, words: [], namespace: 'default' },

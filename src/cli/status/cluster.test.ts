@@ -1,5 +1,5 @@
 /** Tests `status` with an API server over HTTP: a hub, a member cluster, and a cluster without Lodestone. */
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makePod, makeVolumeManager } from '../../../test/builders.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -8,7 +8,7 @@ import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import * as answers from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import type { CommandIo } from '../command.ts'
 import { statusKinds } from './cached-kinds.ts'
@@ -27,8 +27,7 @@ const KINDS = [
 let server: FakeApiServer
 
 beforeEach(async () => {
-  server = await new FakeApiServer(KINDS).listen()
-  onTestFinished(() => server.close())
+  server = await startFakeApiServer(KINDS)
 })
 
 function status(options: string[] = [], io: Partial<CommandIo> = {}) {

@@ -1,9 +1,9 @@
 /** Tests `ui -n` and `status -n` with an API server over HTTP, for a user with rights in one namespace. */
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
 import { pods } from '../../api/pod.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import { typeOfReference } from '../kinds.ts'
 import { makeNarrowedBinding, openPage, schemaErrors, startPage } from './ui.fake.ts'
@@ -22,8 +22,7 @@ const decided = makeNarrowedBinding(['member1', 'member2'])
 let server: FakeApiServer
 
 beforeEach(async () => {
-  server = await new FakeApiServer(TYPES).listen()
-  onTestFinished(() => server.close())
+  server = await startFakeApiServer(TYPES)
   const objects = [bound, decided, makeDeployment(), makePolicy(), makeSource(), makeCluster('member2')]
   for (const object of [...objects, makeClaim({}, { namespace: 'sales', name: 'hidden' })]) {
     const type = TYPES.find(({ kind }) => kind === object.kind)

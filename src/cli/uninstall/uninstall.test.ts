@@ -1,6 +1,6 @@
 /** Tests `lodestone uninstall` and `check-install --gone` with an API server over HTTP: the plan, the writes, the replicas, and what stays. */
 
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../../test/builders.ts'
 import { makeNode, makeReplica } from '../../../test/volume-builders.ts'
 import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
@@ -20,7 +20,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
 import { type Answer, brokenOff, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
-import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
@@ -46,8 +46,7 @@ const HOLD = JSON.stringify({ message: 'm', reason: 'Unresolved', since: '2026-1
 let server: FakeApiServer
 
 beforeEach(async () => {
-  server = await new FakeApiServer(TYPES).listen()
-  onTestFinished(() => server.close())
+  server = await startFakeApiServer(TYPES)
 })
 
 /** An installation with one object of each kind. */

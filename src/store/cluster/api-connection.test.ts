@@ -5,7 +5,7 @@ import { until } from '../../base/time/clock.fake.ts'
 import { type ApiConnection, createConnection, type RequestObserver } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 import { hang, json, reset, status } from './api-responses.fake.ts'
-import { FakeApiServer } from './api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from './api-server.fake.ts'
 
 const path = collectionPath(resourceBindings)
 
@@ -13,17 +13,14 @@ async function open(
   prefix = '',
   observe?: RequestObserver,
 ): Promise<{ server: FakeApiServer; connection: ApiConnection }> {
-  const server = await new FakeApiServer([resourceBindings]).listen()
+  const server = await startFakeApiServer([resourceBindings])
   const source = {
     server: server.url + prefix,
     read: async () => ({ headers: { authorization: 'Bearer secret' }, transport: { tls: {} } }),
     forget: () => {},
   }
   const connection = createConnection(source, observe)
-  onTestFinished(async () => {
-    await connection.close()
-    await server.close()
-  })
+  onTestFinished(() => connection.close())
   return { server, connection }
 }
 

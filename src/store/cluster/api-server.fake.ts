@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { definitionName, definitionOf, definitions } from '../../api/definition.ts'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
@@ -34,6 +35,13 @@ interface Target {
 }
 
 type StatusObject = K8sObject & { status?: unknown }
+
+/** Starts a server until the end of the test. */
+export async function startFakeApiServer(types: readonly ResourceType[], tls?: ServerOptions): Promise<FakeApiServer> {
+  const server = await new FakeApiServer(types, tls).listen()
+  onTestFinished(() => server.close())
+  return server
+}
 
 export class FakeApiServer {
   readonly requests: ApiRequest[] = []

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { buildBinding } from '../objects.fake.ts'
@@ -9,21 +9,11 @@ import {
   NotFoundError,
   rejectionMessage,
 } from '../store.ts'
-import { createConnection } from './api-connection.ts'
+import { connectToFake } from './api-connection.fake.ts'
 import { json } from './api-responses.fake.ts'
-import { FakeApiServer } from './api-server.fake.ts'
 import { createObject, deleteObject, patchObject, updateObject } from './object-writer.ts'
 
-async function open() {
-  const server = await new FakeApiServer([resourceBindings, clusters]).listen()
-  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-  const connection = createConnection(source)
-  onTestFinished(async () => {
-    await connection.close()
-    await server.close()
-  })
-  return { server, connection }
-}
+const open = () => connectToFake([resourceBindings, clusters])
 
 const binding = buildBinding('web')
 const existing: typeof binding = { ...binding, metadata: { ...binding.metadata, resourceVersion: '1' } }

@@ -1,6 +1,6 @@
 /** Runs `lodestone check --kubeconfig` against an API server: what would happen to the workloads of a hub. */
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   makeBinding,
   makeClaim,
@@ -28,7 +28,7 @@ import { volumeManagers } from '../../../api/volume-manager.ts'
 import { defined } from '../../../base/json.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
-import { FakeApiServer } from '../../../store/cluster/api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../../store/kinds/cached-kinds.ts'
 import { makeFolder, makeKubeconfig, runWords } from '../../cli.fake.ts'
 import type { Finding } from '../findings/findings.ts'
@@ -38,8 +38,7 @@ const deployments = SHIPPED_KINDS.find('apps/v1', 'Deployment')?.type as Resourc
 type Stored = [ResourceType, K8sObject]
 
 async function startHub(stored: readonly Stored[]) {
-  const server = await new FakeApiServer(cachedKinds.map(({ type }) => type)).listen()
-  onTestFinished(() => server.close())
+  const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
   for (const name of ['member1', 'member2', 'member3']) server.put(clusters, makeCluster(name))
   for (const [type, object] of stored) server.put(type, object)
   return server

@@ -6,7 +6,7 @@ import type { AnyCachedKind } from '../../any-kind.ts'
 import { bindingKind } from '../../objects.fake.ts'
 import type { StoreObserver } from '../../observer.ts'
 import { createConnection } from '../api-connection.ts'
-import { FakeApiServer } from '../api-server.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../api-server.fake.ts'
 import { type ClusterStore, type ClusterStoreInput, openClusterStore } from '../cluster.ts'
 
 export interface Stage {
@@ -30,7 +30,7 @@ export async function openStage(
   const older = (options.kinds ?? []).flatMap(({ type }) =>
     (type.otherVersions ?? []).map((version) => ({ ...type, version })),
   )
-  const server = await new FakeApiServer([resourceBindings, clusters, ...older]).listen()
+  const server = await startFakeApiServer([resourceBindings, clusters, ...older])
   const clock = new TestClock()
   const heard: string[] = []
   const transport = { tls: {} }
@@ -48,7 +48,6 @@ export async function openStage(
   onTestFinished(async () => {
     await store.stop()
     await connection.close()
-    await server.close()
   })
   return {
     server,
