@@ -15,7 +15,7 @@ import { ALLOW_CLAIMS_FROM_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { NodeAffinity } from '../src/api/node.ts'
 import type { Pod, PodSpec } from '../src/api/pod.ts'
-import type { WebhookConfiguration } from '../src/api/registration.ts'
+import type { WebhookEntry } from '../src/api/registration.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source/locate.ts'
 import { neverPropagated } from '../src/core/dependencies/never-propagated.ts'
@@ -30,8 +30,6 @@ import type {
 } from '../src/core/workload/injection/mountable-volumes.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
-type WebhookEntry = NonNullable<WebhookConfiguration['webhooks']>[number]
-
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
   return {
     apiVersion: 'work.karmada.io/v1alpha2',

@@ -1,17 +1,16 @@
 // The cache of the programs that the end-to-end tests build.
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { builtFolder } from './e2e/built-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 // Other systems have no lock.
 const onLinux = test.runIf(process.platform === 'linux')
 
 function makeCache() {
-  const cache = mkdtempSync(join(tmpdir(), 'lodestone-built-'))
-  onTestFinished(() => rm(cache, { recursive: true }))
+  const cache = temporaryFolder()
   const home = join(cache, 'key')
   const build = (fill: (into: string) => Promise<void>) =>
     builtFolder(join(home, 'programs'), { lock: cache, timeoutMs: 30_000, build: fill })

@@ -1,9 +1,9 @@
 // The end of the output of .ci/run: the failed steps and tests, and their number in the last line.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const program = join(import.meta.dirname, '..', '.ci', 'summary.mjs')
 const root = join(import.meta.dirname, '..')
@@ -15,8 +15,7 @@ function summaryOf(reports: object[], ...failedSteps: string[]): string[] {
 
 // The same, with the output of steps.
 function summaryWithLogs(reports: object[], logs: Record<string, string>, ...failedSteps: string[]): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-summary-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   for (const [i, report] of reports.entries()) writeFileSync(join(folder, `${i}.json`), JSON.stringify(report))
   for (const [step, text] of Object.entries(logs)) writeFileSync(join(folder, `${step}.log`), text)
   const args = [program, folder, ...failedSteps]

@@ -1,13 +1,13 @@
 /** docs/reference/compatibility.md: its table has the recorded results, and README names only versions that passed. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SUPPORTED_VERSIONS } from '../src/cli/version.ts'
 import { type Results, resultOf, withTable } from './e2e/matrix/report.ts'
 import { scenarios } from './e2e/matrix/scenarios.ts'
 import { minorOf, nameOfPair, pairNamed, pairs } from './e2e/matrix/versions.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const results = JSON.parse(readFileSync('test/e2e/matrix/results.json', 'utf8')) as Results
 const page = readFileSync('docs/reference/compatibility.md', 'utf8')
@@ -111,8 +111,7 @@ test.each([
 })
 
 test('a build without network names what it could not download, and caches nothing', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-no-network-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   // As Go does it: the error of this command is on the standard output.
   const go = '#!/bin/sh\n[ "$1" = version ] || { echo \'{"Error":"dial tcp: connection refused"}\'; exit 1; }\n'
   writeFileSync(join(folder, 'go'), go, { mode: 0o755 })

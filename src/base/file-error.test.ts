@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { describeFileError } from './file-error.ts'
 
 test.each([
@@ -10,8 +10,7 @@ test.each([
   { file: 'file/below', want: 'a part of the path is not a directory' },
   { file: 'null\u0000byte', want: expect.stringContaining('null bytes') },
 ])('$file: $want', ({ file, want }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'file'), '')
 
   expect(reasonOf(() => readFileSync(`${folder}/${file}`))).toEqual(want)

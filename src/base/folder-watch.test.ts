@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { watchFolder } from './folder-watch.ts'
 import { TestClock, until } from './time/clock.fake.ts'
 
 test('a burst of changes is one report after a pause, and polling reports only changes', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  const directory = temporaryFolder()
   const clock = new TestClock()
   const reports: number[] = []
   const stop = watchFolder({
@@ -17,10 +17,7 @@ test('a burst of changes is one report after a pause, and polling reports only c
     changed: () => reports.push(clock.now()),
     failed: (error) => expect.unreachable(error.message),
   })
-  onTestFinished(async () => {
-    stop()
-    await rm(directory, { recursive: true })
-  })
+  onTestFinished(stop)
   await writeFile(join(directory, 'a.yaml'), '')
   await until(() => clock.waits.length === 2)
   clock.advance(99)

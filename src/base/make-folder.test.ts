@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { makeFolder } from './make-folder.ts'
 
 function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-folder-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   return folder
 }
 

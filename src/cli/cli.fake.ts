@@ -1,9 +1,8 @@
 /** Runs commands in the process of a test, with real folders and captured output. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import type { CommandIo } from './command.ts'
 import { runCli } from './index.ts'
 
@@ -32,8 +31,7 @@ export async function runWords(
 
 /** Creates a folder with these files until the end of the test. Objects are written as YAML, lists as several documents. */
 export function makeFolder(files: Record<string, unknown> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), typeof content === 'string' ? content : toYaml(content))

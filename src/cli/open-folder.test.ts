@@ -1,10 +1,10 @@
 /** Properties of a served folder with any content: no crash, and an invalid file does not hide the others. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeBinding } from '../../test/builders.ts'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openFolder } from './open-folder.ts'
@@ -20,8 +20,7 @@ const content = fc.oneof(
 )
 
 test('a file of random bytes is reported once with its path, and affects no other file', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = temporaryFolder()
   await writeFile(join(directory, 'good.yaml'), binding('good'))
   const reported: string[] = []
   const store = openFolder(directory, {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { makeWebhook } from '../../test/builders.ts'
 import { mutatingWebhookConfigurations, type WebhookConfiguration, type WebhookEntry } from '../api/registration.ts'
 import { planRegistration, planWithdrawal } from './plan-registration.ts'
 
@@ -6,8 +7,7 @@ const type = mutatingWebhookConfigurations
 
 function makeEntry(overrides: Partial<WebhookEntry> = {}): WebhookEntry {
   return {
-    name: 'resource-binding.lodestone.dev',
-    clientConfig: { url: 'https://10.0.0.7/mutate/resource-binding', caBundle: 'bmV3' },
+    ...makeWebhook({ url: 'https://10.0.0.7/mutate/resource-binding', caBundle: 'bmV3' }),
     rules: [
       {
         apiGroups: ['work.karmada.io'],
@@ -17,11 +17,6 @@ function makeEntry(overrides: Partial<WebhookEntry> = {}): WebhookEntry {
         scope: 'Namespaced',
       },
     ],
-    failurePolicy: 'Ignore',
-    matchPolicy: 'Equivalent',
-    sideEffects: 'None',
-    timeoutSeconds: 3,
-    admissionReviewVersions: ['v1'],
     ...overrides,
   }
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { readBuildInfo } from './build-info.ts'
 import { openMetrics } from './metrics.ts'
 
@@ -15,8 +15,7 @@ test.each([
   { name: 'an empty build argument', text: '\n', want: 'unknown' },
   { name: 'another text', text: 'main, yesterday\n', want: 'unknown' },
 ])('$name in the file of the build gives $want', ({ text, want }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-build-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'commit'), text)
 
   expect(readBuildInfo(pathToFileURL(join(folder, 'commit'))).commit).toBe(want)

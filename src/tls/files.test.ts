@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { defined } from '../base/json.ts'
 import { openCertificateFiles } from './files.ts'
 import { makeLeaf } from './leaf.ts'
@@ -28,15 +28,14 @@ beforeAll(async () => {
   two = await makeLeaf({ ca, hosts, now })
   foreign = await makeLeaf({ ca: otherCa, hosts, now })
 })
-beforeEach(async () => {
+beforeEach(() => {
   clock = now
   failures.length = 0
-  folder = await mkdtemp(join(tmpdir(), 'lodestone-files-'))
+  folder = temporaryFolder()
 })
-afterEach(async () => {
+afterEach(() => {
   source?.stop()
   source = undefined
-  await rm(folder, { recursive: true })
 })
 
 async function put(files: Record<string, string>, where = folder): Promise<void> {

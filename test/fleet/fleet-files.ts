@@ -1,14 +1,12 @@
 /** Snapshots of generated hubs in a temporary folder, for tests. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { type OpenSnapshot, openSnapshotStore } from '../../src/store/snapshot/read-snapshot.ts'
 import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import { type SnapshotContent, writeSnapshotFile } from '../../src/store/snapshot/write-snapshot.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import type { Fleet } from './fleet.ts'
 import { SETTINGS } from './fleet-store.ts'
 
@@ -16,8 +14,7 @@ export const NEVER = new AbortController().signal
 
 /** Returns a path in a folder that is removed after the test. */
 export function temporaryFile(name = 'fleet.lsnap'): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-snapshot-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   return join(folder, name)
 }
 

@@ -1,7 +1,4 @@
 /** The whole application on an API server in memory, until the test is over. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { events } from '../../src/api/event.ts'
 import { roleBindings } from '../../src/api/rbac.ts'
@@ -13,6 +10,7 @@ import type { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
 import { type ClusterStore, openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { LOOPBACK } from './loopback.ts'
 
 /** An application that runs once `start` has resolved. */
@@ -29,8 +27,7 @@ export async function openAppOnApiServer(
   kinds: readonly AnyCachedKind[],
   config: Partial<Config> = {},
 ): Promise<AppOnApiServer> {
-  const directory = mkdtempSync(join(tmpdir(), 'lodestone-app-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = temporaryFolder()
   const types = [...kinds.map(({ type }) => type), roleBindings, events]
   const { server, connection } = await connectToFake(types)
   const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })

@@ -1,8 +1,7 @@
 /** The whole application on a folder of manifests: readiness, certificates, shutdown and edits, over real sockets. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { Ajv } from 'ajv'
@@ -33,17 +32,12 @@ import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
 import { makeClaim, makeInput, unknown } from '../builders.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
 const PATH = '/mutate/resource-binding'
 const review = readFileSync('examples/review.json', 'utf8')
-
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-app-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 interface Running {
   app: App
@@ -83,14 +77,14 @@ async function start({
   credentialsEndAt,
   probeWebhooks,
 }: Overrides = {}): Promise<Running> {
-  const hub = makeFolder()
+  const hub = temporaryFolder()
   cpSync('examples/hub', hub, { recursive: true })
   for (const [i, object] of given.entries()) writeFileSync(join(hub, `given-${i}.yaml`), stringify(object))
   const config: Config = {
     ...DEFAULT_CONFIG,
     server: { ...DEFAULT_CONFIG.server, ...LOOPBACK, ...server },
     registration: { ...DEFAULT_CONFIG.registration, ...registration },
-    certificates: { ...DEFAULT_CONFIG.certificates, directory: makeFolder(), ...certificates },
+    certificates: { ...DEFAULT_CONFIG.certificates, directory: temporaryFolder(), ...certificates },
     dependencies,
     leaderElection: { ...DEFAULT_CONFIG.leaderElection, enabled: false },
   }
@@ -169,7 +163,7 @@ async function freePort(): Promise<number> {
 
 /** Makes a folder with a certificate that Lodestone does not manage. */
 async function makeCertificates(): Promise<string> {
-  const directory = makeFolder()
+  const directory = temporaryFolder()
   const certificates = await openCertificates({ storage: openMemoryStorage(), hosts: ['127.0.0.1'], now: Date.now })
   certificates.stop()
   const { certPem, keyPem, caBundlePem = '' } = certificates.current()
@@ -338,7 +332,7 @@ describe('a certificate that is replaced while connections are open', () => {
 
   test('is served to new connections, and an open one continues', async () => {
     const { first, second } = await makePairs()
-    const directory = makeFolder()
+    const directory = temporaryFolder()
     write(directory, first)
     let passedMs = 0
     const now = () => Date.now() + passedMs
@@ -376,7 +370,7 @@ describe('a certificate that is replaced while connections are open', () => {
 
   test('stays in use when its replacement is invalid', async () => {
     const { first, second } = await makePairs()
-    const directory = makeFolder()
+    const directory = temporaryFolder()
     write(directory, first)
     const running = await startReady({ certificates: { source: 'files', directory } })
 
@@ -532,7 +526,7 @@ describe('a port in use causes an error with the port, and no connection stays o
 
 test('a missing certificate causes an error with its folder, and closes connections', async () => {
   const healthPort = await freePort()
-  const directory = makeFolder()
+  const directory = temporaryFolder()
 
   await expect(start({ server: { healthPort }, certificates: { source: 'files', directory } })).rejects.toThrow(
     directory,
@@ -604,7 +598,7 @@ describe('the folder is followed', () => {
 describe('lodestone serve --folder', () => {
   function serve(words: string[], config: unknown) {
     const ending = new AbortController()
-    const file = join(makeFolder(), 'lodestone.yaml')
+    const file = join(temporaryFolder(), 'lodestone.yaml')
     writeFileSync(file, stringify(config))
     const shown = { stdout: '', stderr: '' }
     const status = runCli(['serve', '--folder', 'examples/hub', '--config', file, ...words], {
@@ -618,7 +612,7 @@ describe('lodestone serve --folder', () => {
   }
 
   test('prints the next commands with its ports, and ends with status 0 when stopped', async () => {
-    const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: makeFolder() } })
+    const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: temporaryFolder() } })
 
     await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')
     const [, admission] = /https:\/\/localhost:(\d+)\/mutate\/resource-binding/.exec(shown.stdout) ?? []
@@ -637,7 +631,7 @@ describe('lodestone serve --folder', () => {
 
     const { shown, status } = serve(['--port', String(port)], {
       server: LOOPBACK,
-      certificates: { directory: makeFolder() },
+      certificates: { directory: temporaryFolder() },
     })
 
     await expect(status).rejects.toThrow(`cannot listen on 127.0.0.1:${port}: another process uses the port`)

@@ -8,6 +8,7 @@ import { ConfigError } from '../../src/app/config/config-file.ts'
 import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { createPki, type KeyAndCertificate, type Pki } from '../e2e/pki.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { REVIEW_PATH, type RunningServer, review, startServer } from './admission-server.ts'
 import { type CallOptions, call } from './https-client.ts'
 
@@ -98,8 +99,7 @@ describe('with a client CA and names', () => {
 
 describe('the file of the client CA', () => {
   function open(given: string) {
-    const folder = mkdtempSync(join(tmpdir(), 'lodestone-client-ca-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const file = join(folder, 'ca.crt')
     writeFileSync(file, given)
     const { log, lines } = recordLog()

@@ -1,11 +1,11 @@
 /** Runs the scripts of docs/guides/ci.md, with manifests that pass and with manifests that fail. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { lexer, type Token, walkTokens } from 'marked'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 const page = readFileSync('docs/guides/ci.md', 'utf8')
 
@@ -43,8 +43,7 @@ interface Workspace {
 
 /** A checkout with `manifests/` and `hub/`, in which `lodestone` is a command. `isBroken` mistypes the claimed workload's system. */
 function makeWorkspace(isBroken = false): Workspace {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-ci-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   for (const name of ['manifests', 'hub', 'bin']) mkdirSync(join(folder, name))
   for (const name of ['claim', 'policy', 'workload']) {
     cpSync(`examples/hub/${name}.yaml`, join(folder, 'manifests', `${name}.yaml`))

@@ -1,23 +1,17 @@
 /** Tests commands as processes: in a pipeline whose reader ends first, with Ctrl-C, and from another directory through npm. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { printingLines, usePrintingCommands } from './printing-commands.ts'
 import { PROCESS_ENVIRONMENT } from './process-environment.ts'
 
 const run = promisify(execFile)
-
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-process-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Runs a command with these streams closed by their reader before it writes. */
 function runClosed(
@@ -91,7 +85,7 @@ test('serve ends with status 0 while its requests to an API server have no answe
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void silent.close())
   const hub = makeKubeconfig(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
-  const config = join(temporary(), 'lodestone.yaml')
+  const config = join(temporaryFolder(), 'lodestone.yaml')
   writeFileSync(config, 'server: { port: 0, healthPort: 0, drainSeconds: 0 }\n')
   const words = ['src/main.ts', 'serve', '--kubeconfig', hub, '--config', config]
   const child = spawn(process.execPath, words, { stdio: 'ignore' })
@@ -105,14 +99,14 @@ describe('serve ends in order', () => {
   const words = ['serve', '--folder', 'examples/hub', '--port', '0', '--health-port', '0']
 
   test('when the reader of its hints ends', async () => {
-    const { code, stderr } = await runClosed(words, ['stdout'], { XDG_CACHE_HOME: temporary() })
+    const { code, stderr } = await runClosed(words, ['stdout'], { XDG_CACHE_HOME: temporaryFolder() })
     const lines = stderr.trim().split('\n')
     expect(code).toBe(0)
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ level: 'info', msg: 'stopped' })
   })
 
   test('when the reader of its log ends', async () => {
-    const child = runClosed(words, ['stderr'], { XDG_CACHE_HOME: temporary() })
+    const child = runClosed(words, ['stderr'], { XDG_CACHE_HOME: temporaryFolder() })
     expect(await child).toMatchObject({ code: 0, signal: null })
   })
 })
@@ -129,7 +123,7 @@ describe('through npm, relative paths are relative to the directory of the calle
   })
 
   test('npm start, which serves the examples from every directory', async () => {
-    const folder = temporary()
+    const folder = temporaryFolder()
     writeFileSync(join(folder, 'own.yaml'), 'log: { level: loud }\n')
     const words = ['start', '-s', '--prefix', root, '--', '--config', 'own.yaml']
     await expect(run('npm', words, { cwd: folder, env })).rejects.toMatchObject({
@@ -140,7 +134,7 @@ describe('through npm, relative paths are relative to the directory of the calle
 
   test('npm start, which prints a link to the page', async () => {
     const words = ['start', '-s', '--', '--port', '0', '--health-port', '0']
-    const child = spawn('npm', words, { env: { ...env, XDG_CACHE_HOME: temporary() }, detached: true })
+    const child = spawn('npm', words, { env: { ...env, XDG_CACHE_HOME: temporaryFolder() }, detached: true })
     onTestFinished(async () => {
       process.kill(-(child.pid ?? 0), 'SIGTERM')
       await once(child, 'close')
@@ -155,7 +149,7 @@ describe('through npm, relative paths are relative to the directory of the calle
   })
 
   test('but not through the script of another package', async () => {
-    const folder = temporary()
+    const folder = temporaryFolder()
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'other', scripts: { lodestone: 'exit 1' } }))
     const { stdout } = await run(process.execPath, ['src/main.ts', 'status', '--folder', 'examples/hub'], {
       env: { ...env, INIT_CWD: folder, npm_package_name: 'other', npm_lifecycle_event: 'lodestone' },

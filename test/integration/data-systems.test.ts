@@ -1,6 +1,5 @@
 /** Data systems that fail beside one that is healthy: real servers on loopback, 1,000 sources each, and the time that one claim takes. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
@@ -12,6 +11,7 @@ import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { makeClaim } from '../builders.ts'
 import { storeOf } from '../stores.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runLoops } from './controller.ts'
 
 const SOURCES = 1_000
@@ -30,7 +30,7 @@ async function openThree() {
   hangs.fault = () => 'hang'
   const closed = await new DataServer(() => ({})).listen()
   await closed.close()
-  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  const directory = temporaryFolder()
   for (const [system, { url }] of Object.entries({ healthy, hangs, refuses: closed })) {
     const document = { system, plugin: 'amoro', endpoint: { url }, locationMapping: { 's3://lake/': ['member1'] } }
     await writeFile(join(directory, system), JSON.stringify(document))
@@ -40,7 +40,6 @@ async function openThree() {
     await systems.stop()
     await healthy.close()
     await hangs.close()
-    await rm(directory, { recursive: true })
   })
   return { systems, healthy, hangs }
 }

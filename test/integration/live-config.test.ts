@@ -1,6 +1,5 @@
 /** A configuration that changes while Lodestone runs: a mounted ConfigMap, the whole application, and what it does from then on. */
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -16,12 +15,12 @@ import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { recordLog } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-config-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder()
   return folder
 }
 

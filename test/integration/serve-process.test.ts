@@ -1,24 +1,19 @@
 /** `lodestone serve` as a process of its own: its memory limits, and its end on SIGTERM. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import type { LogLine } from '../../src/telemetry/logger.fake.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { LOOPBACK } from './loopback.ts'
 import { PROCESS_ENVIRONMENT } from './process-environment.ts'
 
-interface Line {
-  msg: string
-  level: string
-  [field: string]: unknown
-}
-
 /** Starts it; killed when the test ends. */
 function serve(env: Record<string, string> = {}, server: object = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-serve-'))
+  const folder = temporaryFolder()
   const file = join(folder, 'lodestone.yaml')
   writeFileSync(
     file,
@@ -28,18 +23,15 @@ function serve(env: Record<string, string> = {}, server: object = {}) {
     env: { ...PROCESS_ENVIRONMENT, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const lines: Line[] = []
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: LogLine[] = []
   createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
     if (line.startsWith('{')) lines.push(JSON.parse(line))
     else lines.push({ msg: line, level: 'none' })
   })
-  const line = async (msg: string): Promise<Line> => {
+  const line = async (msg: string): Promise<LogLine> => {
     await expect.poll(() => lines.map((one) => one.msg)).toContain(msg)
-    return lines.find((one) => one.msg === msg) as Line
+    return lines.find((one) => one.msg === msg) as LogLine
   }
   return { child, line, lines }
 }
@@ -67,8 +59,7 @@ test('a heap limit that is given stays, with a warning when it does not fit', as
 })
 
 test('the folder in PLUGIN_CONFIG_PATH has the data systems, in the form of the guide', async () => {
-  const plugins = mkdtempSync(join(tmpdir(), 'lodestone-plugins-'))
-  onTestFinished(() => rmSync(plugins, { recursive: true, force: true }))
+  const plugins = temporaryFolder()
   const { data } = parse(readFileSync('test/data/deploy-guide/config-map.yaml', 'utf8'))
   writeFileSync(join(plugins, 'amoro'), data.amoro)
 

@@ -1,9 +1,7 @@
 /** Everything that a command prints arrives, also when its reader pauses: `lodestone manifests | kubectl apply -f -`. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { startInFullPipe } from './full-pipe.ts'
 import { MISTAKEN_LINES, MORE_THAN_A_PIPE, printingLines, usePrintingCommands } from './printing-commands.ts'
 
@@ -23,8 +21,7 @@ describe.concurrent('a reader that pauses gets every byte of', () => {
 })
 
 test('serve ends after its log and its hints are read', async () => {
-  const cache = mkdtempSync(join(tmpdir(), 'lodestone-cache-'))
-  onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
+  const cache = temporaryFolder()
   const words = ['serve', '--folder', 'examples/hub', '--port', '0', '--health-port', '0']
   const server = startInFullPipe(words, { XDG_CACHE_HOME: cache })
   await server.prints

@@ -1,20 +1,17 @@
 /** `lodestone status --watch` as a process: only its watch keeps it alive. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { makeClaim, makeSource } from '../builders.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 test('a watched folder is shown again after a change, until SIGTERM', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lodestone-status-'))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'claim.yaml'), stringify(makeClaim()))
   const child = spawn(process.execPath, ['src/main.ts', 'status', '--folder', folder, '--watch'])
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => void child.kill('SIGKILL'))
   const output = { text: '', errors: '' }
   child.stdout.on('data', (text) => (output.text += text))
   child.stderr.on('data', (text) => (output.errors += text))

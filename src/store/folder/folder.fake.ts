@@ -1,8 +1,8 @@
 /** A temporary folder of manifests for a test, with a folder store. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { bindingKind, clusterKind, secretKind } from '../objects.fake.ts'
@@ -21,9 +21,8 @@ export interface TestFolder {
 
 /** Creates an empty folder, which is deleted after the test. */
 export async function openFolder(): Promise<TestFolder> {
-  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  const directory = temporaryFolder()
   const complaints: string[] = []
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const open = (input: Partial<FolderStoreInput> = {}): FolderStore => {
     const fileError = ({ file, line, message }: { file: string; line?: number; message: string }): void => {
       complaints.push(`${file.slice(directory.length + 1)}:${line ?? ''} ${message}`)
