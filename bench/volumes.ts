@@ -2,8 +2,6 @@
  * `npm run bench:volumes`: how long replicas take to be created, refreshed, replaced after a loss of nodes, and evicted; and the requests to
  * the API server. The scheduler is real. kwok runs the nodes, and movers succeed as soon as they are scheduled.
  */
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { REFRESH_ANNOTATION } from '../src/api/lodestone.ts'
 import type { VolumeManagerStatus } from '../src/api/volume-manager.ts'
 import { endProcess } from '../src/cli/end-process.ts'
@@ -31,15 +29,11 @@ await endProcess()
 
 async function measure({ plane, start }: Installed): Promise<void> {
   // All requests of Lodestone pass the gate, which counts them.
-  const { certificate, key } = await plane.pki.issueUser(lodestoneUser, [])
-  const gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
-  plane.onStop(() => gate.stop())
-  const kubeconfig = join(plane.dir, 'gate.kubeconfig')
-  await writeFile(kubeconfig, gate.kubeconfig)
+  const gate = await startApiGate(plane, lodestoneUser)
   const limits = { maxInAll: movers, maxPerNode: movers }
   const volumes = { enabled: true, movers: limits, eviction: { pauseSeconds: 1 } }
   const config = { volumes, loops: { writesPerSecond: writes } }
-  const { pid } = await start({ kubeconfig, config })
+  const { pid } = await start({ kubeconfig: gate.kubeconfig, config })
 
   const [ready, refreshed] = [new Tally(isReady), new Tally(isRefreshed)]
   await watch(plane, 'volumemanagers', ready, refreshed)

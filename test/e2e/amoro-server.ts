@@ -74,14 +74,22 @@ export async function startAmoroServer(tables: Record<string, string>): Promise<
   return state
 }
 
-// A folder of data systems below `dir` with this server in it: warehouse 1 is in two clusters, warehouse 2 in the third.
-export async function writeAmoroSystem(dir: string, { port }: AmoroServer, refreshInterval: string): Promise<string> {
+// Warehouse 1 is in two clusters, warehouse 2 in the third.
+const twoWarehouses = { 's3://warehouse-1/': ['member1', 'member2'], 's3://warehouse-2/': ['member3'] }
+
+// A folder of data systems below `dir` with this server in it.
+export async function writeAmoroSystem(
+  dir: string,
+  { port }: AmoroServer,
+  refreshInterval: string,
+  locationMapping: Readonly<Record<string, readonly string[]>> = twoWarehouses,
+): Promise<string> {
   const directory = join(dir, 'systems')
   await mkdir(directory)
   const system = {
     system: 'amoro',
     endpoint: { url: 'http://127.0.0.1', port },
-    locationMapping: { 's3://warehouse-1/': ['member1', 'member2'], 's3://warehouse-2/': ['member3'] },
+    locationMapping,
     retryConfig: { maxRetries: 0, timeout: '2s' },
     refreshInterval,
   }

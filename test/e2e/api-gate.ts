@@ -1,10 +1,13 @@
 // A proxy between Lodestone and the API server that counts and forwards every request. A test can stop a request on its way there or
 // on its way back, to kill Lodestone at just that moment. It can also delay an answer.
+import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { stringify } from 'yaml'
+import type { ControlPlane } from './control-plane.ts'
 
 export interface GatedRequest {
   method: string
@@ -14,8 +17,7 @@ export interface GatedRequest {
 }
 
 export interface ApiGate {
-  readonly url: string
-  // A kubeconfig, as text, that leads through the gate.
+  // The file of a kubeconfig that leads through the gate.
   readonly kubeconfig: string
   // The next request that matches goes no further than to the gate (`there`), or is carried out and not answered (`back`). Gives the moment
   // when it has happened.
@@ -26,17 +28,9 @@ export interface ApiGate {
   intercept(decide: (request: GatedRequest) => GateAnswer | undefined): () => void
   // Every request so far, watches included.
   readonly requests: readonly GatedRequest[]
-  stop(): Promise<void>
 }
 
 export type GateAnswer = 'reset' | { status: number; headers?: Record<string, string>; body: unknown }
-
-export interface GateTarget {
-  server: string
-  ca: string
-  certificate: string
-  key: string
-}
 
 interface Trap {
   matches: (request: GatedRequest) => boolean
@@ -44,8 +38,10 @@ interface Trap {
   sprung: (request: GatedRequest, sendAnswer: () => void) => void
 }
 
-export async function startApiGate({ server, ca, certificate, key }: GateTarget): Promise<ApiGate> {
-  const agent = new Agent({ ca, cert: certificate, key, keepAlive: true })
+// Its requests are made as the user, and it stops with the plane.
+export async function startApiGate(plane: ControlPlane, user: string): Promise<ApiGate> {
+  const { certificate, key } = await plane.pki.issueUser(user, [])
+  const agent = new Agent({ ca: plane.pki.caCertificate, cert: certificate, key, keepAlive: true })
   const requests: GatedRequest[] = []
   let trap: Trap | undefined
   let intercepts: ((request: GatedRequest) => GateAnswer | undefined) | undefined
@@ -64,7 +60,7 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
     if (caught) trap = undefined
     if (caught?.when === 'there') return caught.sprung(seen, () => undefined)
     const { host: _host, 'transfer-encoding': _encoding, ...forwarded } = headers
-    const forward = request(new URL(path, server), { method, headers: forwarded, agent }, (response) => {
+    const forward = request(new URL(path, plane.server), { method, headers: forwarded, agent }, (response) => {
       if (caught?.when === 'back') {
         response.resume().once('end', () => caught.sprung(seen, () => undefined))
         return
@@ -87,16 +83,24 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
   })
   await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`
+  const kubeconfig = join(plane.dir, 'gate.kubeconfig')
+  const access = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'gate', cluster: { server: url } }],
+    users: [{ name: 'gate', user: {} }],
+    contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
+    'current-context': 'gate',
+  }
+  await writeFile(kubeconfig, stringify(access))
+  plane.onStop(async () => {
+    agent.destroy()
+    const closed = new Promise<void>((resolve) => gate.close(() => resolve()))
+    gate.closeAllConnections()
+    await closed
+  })
   return {
-    url,
-    kubeconfig: stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'gate', cluster: { server: url } }],
-      users: [{ name: 'gate', user: {} }],
-      contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
-      'current-context': 'gate',
-    }),
+    kubeconfig,
     requests,
     intercept: (decide) => {
       intercepts = decide
@@ -114,11 +118,5 @@ export async function startApiGate({ server, ca, certificate, key }: GateTarget)
       trap = { matches, when: 'held back', sprung: (_request, sendAnswer) => resolve(sendAnswer) }
       return promise
     },
-    stop: () =>
-      new Promise<void>((resolve) => {
-        agent.destroy()
-        gate.close(() => resolve())
-        gate.closeAllConnections()
-      }),
   }
 }

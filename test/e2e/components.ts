@@ -87,6 +87,15 @@ export function componentFlags(component: Component, context: ComponentContext):
   const port = ports[component]
   const etcd = `--etcd-servers=http://127.0.0.1:${ports.etcd}`
   const tls = [`--tls-cert-file=${serving.certificateFile}`, `--tls-private-key-file=${serving.keyFile}`]
+  // Of a server that asks kube-apiserver about its callers.
+  const delegating = [
+    `--kubeconfig=${kubeconfig}`,
+    `--authentication-kubeconfig=${kubeconfig}`,
+    `--authorization-kubeconfig=${kubeconfig}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    ...tls,
+  ]
   switch (component) {
     case 'etcd': {
       const client = `http://127.0.0.1:${port}`
@@ -134,12 +143,7 @@ export function componentFlags(component: Component, context: ComponentContext):
       ]
     case 'kube-controller-manager':
       return [
-        `--kubeconfig=${kubeconfig}`,
-        `--authentication-kubeconfig=${kubeconfig}`,
-        `--authorization-kubeconfig=${kubeconfig}`,
-        '--bind-address=127.0.0.1',
-        `--secure-port=${port}`,
-        ...tls,
+        ...delegating,
         '--leader-elect=false',
         `--controllers=${controllersOf(context).join(',')}`,
         // How often volumes are bound to claims; 15 s by default.
@@ -147,16 +151,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         ...clientRate,
       ]
     case 'kube-scheduler':
-      return [
-        `--kubeconfig=${kubeconfig}`,
-        `--authentication-kubeconfig=${kubeconfig}`,
-        `--authorization-kubeconfig=${kubeconfig}`,
-        '--bind-address=127.0.0.1',
-        `--secure-port=${port}`,
-        ...tls,
-        '--leader-elect=false',
-        ...clientRate,
-      ]
+      return [...delegating, '--leader-elect=false', ...clientRate]
     case 'kwok':
       return [
         `--kubeconfig=${kubeconfig}`,
@@ -166,17 +161,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         `--server-address=127.0.0.1:${port}`,
       ]
     case 'karmada-aggregated-apiserver':
-      return [
-        etcd,
-        '--bind-address=127.0.0.1',
-        `--secure-port=${port}`,
-        ...tls,
-        `--kubeconfig=${kubeconfig}`,
-        `--authentication-kubeconfig=${kubeconfig}`,
-        `--authorization-kubeconfig=${kubeconfig}`,
-        '--enable-priority-and-fairness=false',
-        ...clientRate,
-      ]
+      return [etcd, ...delegating, '--enable-priority-and-fairness=false', ...clientRate]
     case 'karmada-webhook':
       return [
         `--kubeconfig=${kubeconfig}`,

@@ -19,7 +19,7 @@ import {
 import { hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { claim, configMap, deployment, only, policy, secret, source } from './manifests.ts'
-import { credentialsSecret, volumeManagerOf } from './member.ts'
+import { credentialsSecret, publicVolume } from './member.ts'
 import { diskPressure } from './nodes.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
@@ -399,8 +399,8 @@ describe('health', () => {
     try {
       const kubeconfig = await installLodestone(plane)
       await diskPressure(plane, 'node-2', 'True')
-      await plane.apply([managerOn('ready', 'node-1'), managerOn('waiting', 'node-2')])
-      const { spec, ...failed } = managerOn('failed', 'node-1') as KubeObject & { spec: object }
+      await plane.apply([publicVolume('ready', 'node-1'), publicVolume('waiting', 'node-2')])
+      const { spec, ...failed } = publicVolume('failed', 'node-1') as KubeObject & { spec: object }
       await plane.apply({ ...failed, spec: { ...spec, state: 'Failed' } })
       const isNew = 'InProgress Progressing'
       await hasHealth(plane, kind, { ready: isNew, waiting: isNew, failed: isNew })
@@ -415,13 +415,4 @@ describe('health', () => {
       await plane.stopAll()
     }
   })
-
-  function managerOn(name: string, node: string): KubeObject {
-    const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }]
-    return volumeManagerOf(name, {
-      ...{ id: 'vol1', replicas: 1, sourceType: 'S3', accessMode: 'ReadWriteOnce', labels: { a: 'b' } },
-      options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' },
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } },
-    })
-  }
 })

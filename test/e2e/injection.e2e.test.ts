@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { customResourceDefinition } from './interpreted-workloads.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { stopAndCheckRights } from './rights.ts'
 
@@ -18,11 +19,12 @@ let lodestone: Lodestone
 beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })
   kubeconfig = await installLodestone(plane)
-  await plane.apply([
-    crd('kubeflow.org', 'v1', 'TFJob', 'tfjobs'),
-    crd('batch.volcano.sh', 'v1alpha1', 'Job', 'jobs'),
-    crd('sparkoperator.k8s.io', 'v1beta2', 'SparkApplication', 'sparkapplications'),
-  ])
+  const kinds = [
+    { apiVersion: 'kubeflow.org/v1', kind: 'TFJob', plural: 'tfjobs' },
+    { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', plural: 'jobs' },
+    { apiVersion: 'sparkoperator.k8s.io/v1beta2', kind: 'SparkApplication', plural: 'sparkapplications' },
+  ]
+  await plane.apply(kinds.map(({ plural, ...workload }) => customResourceDefinition({ plural, workload })))
   lodestone = await startLodestone(plane, { kubeconfig })
   await volumeManager('mnist', { label: 'data/mnist' })
 })
@@ -474,22 +476,4 @@ async function volumeManager(
     const isGated = stderr.includes('waits for') || stderr.includes('is not ready yet')
     return state ? stderr.includes('cannot be used') : message === 'success' ? stderr === '' : isGated
   })
-}
-
-function crd(group: string, version: string, kind: string, plural: string): KubeObject {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    // Groups below k8s.io belong to Kubernetes, which has to know of it.
-    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' } },
-    ...{
-      spec: {
-        group,
-        names: { kind, plural, singular: kind.toLowerCase() },
-        scope: 'Namespaced',
-        versions: [{ name: version, served: true, storage: true, schema }],
-      },
-    },
-  }
 }

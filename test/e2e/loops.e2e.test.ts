@@ -1,9 +1,7 @@
 // Claims resolve themselves, in any order, on a real Karmada with a server that speaks like Amoro.
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { type AmoroServer, startAmoroServer } from './amoro-server.ts'
+import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
@@ -22,21 +20,11 @@ beforeAll(async () => {
     'dc1.db.order': 's3://your-warehouse-dc1/db/order',
     'dc2.analytics.metrics': 's3://your-warehouse-dc2/analytics/metrics',
   })
-  const systems = join(plane.dir, 'systems')
-  await mkdir(systems)
-  // The configuration of volcano-global's deploy guide, with cluster names of this fleet, and quicker.
-  await writeFile(
-    join(systems, 'amoro'),
-    JSON.stringify({
-      system: 'amoro',
-      endpoint: { url: 'http://127.0.0.1', port: amoro.port },
-      locationMapping: { 's3://your-warehouse-dc1/': ['member1', 'member2'], 's3://your-warehouse-dc2/': ['member3'] },
-      retryConfig: { maxRetries: 0, timeout: '2s' },
-      refreshInterval: '1s',
-    }),
-  )
+  // Those of volcano-global's deploy guide, with cluster names of this fleet.
+  const warehouses = { 's3://your-warehouse-dc1/': ['member1', 'member2'], 's3://your-warehouse-dc2/': ['member3'] }
+  const directory = await writeAmoroSystem(plane.dir, amoro, '1s', warehouses)
   const kubeconfig = await installLodestone(plane)
-  const config = { systems: { directory: systems }, placement: { releaseDelaySeconds: 1 } }
+  const config = { systems: { directory }, placement: { releaseDelaySeconds: 1 } }
   lodestone = await startLodestone(plane, { kubeconfig, config })
 })
 

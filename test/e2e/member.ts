@@ -1,7 +1,7 @@
 // A member cluster for scenarios of volumes: five nodes whose movers really run, and a real S3 server behind a proxy that counts.
 // Lodestone runs behind a gate, with only the rights of its installation.
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Pod } from '../../src/api/pod.ts'
@@ -83,13 +83,9 @@ export async function startMember({
     if (namespace !== undefined) await plane.apply(namespaceOf(namespace, 'privileged'))
     const installed = { volumes: { enabled: true, movers: { namespace } } }
     await installLodestone(plane, namespace === undefined ? undefined : installed)
-    const { certificate, key } = await plane.pki.issueUser(lodestoneUser, [])
-    const gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
-    plane.onStop(() => gate.stop())
-    const kubeconfig = join(plane.dir, 'gate.kubeconfig')
-    await writeFile(kubeconfig, gate.kubeconfig)
+    const gate = await startApiGate(plane, lodestoneUser)
     const lodestone = await startLodestone(plane, {
-      kubeconfig,
+      kubeconfig: gate.kubeconfig,
       config: {
         ...config,
         volumes: {
@@ -226,6 +222,19 @@ export function volumeManagerOf(name: string, ...volumeConfigs: object[]): KubeO
     metadata: { name, namespace: 'default' },
     spec: { state: 'Running', volumeConfigs },
   }
+}
+
+// Data that needs no credentials and is never read: on one node, or on any.
+export function publicVolume(name: string, node?: string): KubeObject {
+  return volumeManagerOf(name, {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3',
+    accessMode: 'ReadWriteOnce',
+    labels: { a: 'b' },
+    options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' },
+    ...(node !== undefined && { nodeAffinity: onNodes(node) }),
+  })
 }
 
 // As VCK's users write it.

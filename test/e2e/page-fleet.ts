@@ -2,7 +2,7 @@
 import type { KubeObject } from './api-client.ts'
 import type { ControlPlane } from './control-plane.ts'
 import type { Hub } from './hub.ts'
-import { claim, deployment, only, policy, type SpecObject } from './manifests.ts'
+import { claim, deployment, only, policy, type SpecObject, source } from './manifests.ts'
 import type { MemberCluster } from './member-clusters.ts'
 
 const REGIONS = { 'ap-south': 'provider-a', 'eu-central': 'provider-a', 'us-east': 'provider-b' }
@@ -16,15 +16,6 @@ const names = Object.keys(fleetClusters)
 const NAMESPACES = ['analytics', 'checkout', 'research']
 const DATA = ['orders', 'clicks', 'invoices', 'embeddings', 'telemetry', 'images', 'sessions', 'prices']
 const GIB = 2 ** 30
-
-function dataSource(name: string, clusterNames: string[], bytes: number): SpecObject {
-  return {
-    apiVersion: 'datadependency.volcano.sh/v1alpha1',
-    kind: 'DataSource',
-    metadata: { name },
-    spec: { system: 'static', type: 'bucket', name, locality: { clusterNames, bytes } },
-  }
-}
 
 interface Member {
   workload: SpecObject
@@ -66,9 +57,13 @@ export async function createFleet(plane: ControlPlane, hub: Hub): Promise<void> 
   await plane.apply(NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
   const sources = DATA.map((name, i) => {
     const places = names.filter((_, at) => (at * 7 + i * 3) % 5 === 0)
-    return dataSource(name, i === 5 ? places.slice(0, 1) : places, Math.round(GIB * 1.9 ** (i + 1)))
+    return source(name, i === 5 ? places.slice(0, 1) : places, { bytes: Math.round(GIB * 1.9 ** (i + 1)) })
   })
-  await hub.apply(...sources, dataSource('audit', ['eu-central-2'], 40 * GIB), dataSource('archive', [], 0))
+  await hub.apply(
+    ...sources,
+    source('audit', ['eu-central-2'], { bytes: 40 * GIB }),
+    source('archive', [], { bytes: 0 }),
+  )
   const members = Array.from({ length: 40 }, (_, i) => member(i))
   await hub.apply(...members.flatMap(({ others }) => others))
   await hub.apply(...members.map(({ workload }) => workload))

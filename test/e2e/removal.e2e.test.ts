@@ -9,7 +9,7 @@ import { type Helm, helmOn } from './chart.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, type SpecObject } from './manifests.ts'
-import { volumeManagerOf } from './member.ts'
+import { publicVolume } from './member.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const VOLUMES = 'lodestone.dev/volumes'
@@ -56,7 +56,7 @@ describe('in a cluster', () => {
     const kubeconfig = await installLodestone(plane)
     lodestone = await startLodestone(plane, { kubeconfig, config: { volumes: { enabled: true } } })
     await openHelm()
-    await plane.apply([manager('mnist'), manager('deleted')])
+    await plane.apply([publicVolume('mnist'), publicVolume('deleted')])
     await plane.eventually('the data is on a node', async () =>
       (await Promise.all(['mnist', 'deleted'].map(stateOf))).every((state) => state === 'Running'),
     )
@@ -198,17 +198,6 @@ function workload(kind: string, name: string, { own, inTemplate }: Requests = {}
     metadata: { name, namespace: 'default', ...(own && { annotations: { [VOLUMES]: own } }) },
     ...{ spec: { ...(kind === 'Deployment' && { replicas: 1 }), selector: { matchLabels: labels }, template } },
   }
-}
-
-function manager(name: string): KubeObject {
-  return volumeManagerOf(name, {
-    id: 'vol1',
-    replicas: 1,
-    sourceType: 'S3',
-    accessMode: 'ReadWriteOnce',
-    labels: { a: 'b' },
-    options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' },
-  }) as unknown as KubeObject
 }
 
 const read = (name: string) => plane.getJson('volumemanagers.vck.intelai.org', name, 'default')

@@ -1,7 +1,5 @@
 // A replica that is suspended while the API server answers its request for the Lease. Another one takes over, and the first one writes
 // nothing when it continues. `npm run e2e:full` runs it.
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
@@ -26,20 +24,16 @@ beforeAll(async () => {
   const directory = await writeAmoroSystem(plane.dir, amoro, '1h')
   const kubeconfig = await installLodestone(plane)
   await plane.apply(leaseRights())
-  const { certificate, key } = await plane.pki.issueUser(lodestoneUser, [])
-  gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
-  const throughGate = join(plane.dir, 'gate.kubeconfig')
-  await writeFile(throughGate, gate.kubeconfig)
+  gate = await startApiGate(plane, lodestoneUser)
   const config = { systems: { directory }, leaderElection: { enabled: true }, registration: { mode: 'none' } }
   // Its writes wait for each other, so that there are some when it is suspended.
   const slow = { ...config, loops: { writesPerSecond: 1 } }
-  first = await startLodestone(plane, { name: 'first', kubeconfig: throughGate, config: slow })
+  first = await startLodestone(plane, { name: 'first', kubeconfig: gate.kubeconfig, config: slow })
   second = await startLodestone(plane, { name: 'second', kubeconfig, config })
 })
 
 afterAll(async () => {
   await stopAndCheckRights({ plane, lodestones: [first, second] })
-  await gate?.stop()
   await amoro?.stop()
 })
 

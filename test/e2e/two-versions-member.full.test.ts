@@ -7,7 +7,7 @@ import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone } from './lodestone.ts'
 import { logToStderr } from './log.ts'
-import { volumeManagerOf } from './member.ts'
+import { publicVolume } from './member.ts'
 import { describeStep, startTwoVersions, writersOf } from './two-versions.ts'
 
 // Longer than the pause of two minutes after which this version repairs a registration that the older one has changed.
@@ -69,7 +69,7 @@ test('an upgrade, a downgrade and both versions together lose no pod, and each p
 }, 1_800_000)
 
 async function bring(volume: string): Promise<void> {
-  await plane.apply([manager(volume)])
+  await plane.apply([publicVolume(volume)])
   await isRunning(volume)
 }
 
@@ -94,19 +94,6 @@ function podOf(name: string, volume: string): KubeObject {
   const metadata = { name, namespace: 'default', annotations, labels: { 'lodestone.dev/inject': 'true' } }
   const spec = { containers: [{ name: 'main', image: 'server:1' }] }
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec } as KubeObject
-}
-
-function manager(name: string): KubeObject {
-  const options = { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' }
-  const volume = {
-    id: 'vol1',
-    replicas: 1,
-    sourceType: 'S3' as const,
-    accessMode: 'ReadWriteOnce' as const,
-    labels: { a: 'b' },
-    options,
-  }
-  return volumeManagerOf(name, volume) as unknown as KubeObject
 }
 
 async function stateOf(name: string): Promise<string | undefined> {

@@ -1,15 +1,14 @@
 // `lodestone uninstall` with namespaces that are being deleted, with thousands of bindings, and with an API server and other clients that
 // disturb it. `npm run e2e:full` runs it.
 import { spawn } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Stored, seed as store } from '../../bench/harness/seed.ts'
 import { resourceBindings } from '../../src/api/karmada.ts'
 import { randomFrom } from '../random.ts'
 import type { KubeObject } from './api-client.ts'
-import { type ApiGate, type GateAnswer, type GatedRequest, startApiGate } from './api-gate.ts'
+import { type GateAnswer, type GatedRequest, startApiGate } from './api-gate.ts'
 import { main } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, hubOn } from './hub.ts'
@@ -22,9 +21,7 @@ const elected = { leaderElection: { enabled: true } }
 const gone = { code: 0, stderr: '', stdout: expect.stringContaining('nothing of Lodestone is left') }
 
 let plane: ControlPlane
-let gate: ApiGate | undefined
 afterEach(async () => {
-  await gate?.stop()
   await plane?.stopAll()
 })
 
@@ -84,10 +81,8 @@ describe('ten thousand bindings', () => {
     await plane.apply(leaseRights())
     await installUninstaller(plane)
     await store(plane.url('etcd'), seededBindings())
-    const { certificate, key } = await plane.pki.issueUser(uninstallerUser, [])
-    gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
-    const kubeconfig = join(plane.dir, 'gate.kubeconfig')
-    await writeFile(kubeconfig, gate.kubeconfig)
+    const gate = await startApiGate(plane, uninstallerUser)
+    const { kubeconfig } = gate
 
     const planned = await uninstall(kubeconfig)
     expect(planned.stdout).toContain(`ResourceBinding: ${count} (`)

@@ -1,12 +1,11 @@
 // `lodestone uninstall` on a hub and in a cluster with everything in use, while Lodestone runs. uninstall.full.test.ts has the other orders.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Pod } from '../../src/api/pod.ts'
-import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { claim, configMap, deployment, policy, type SpecObject, source } from './manifests.ts'
-import { volumeManagerOf } from './member.ts'
+import { publicVolume } from './member.ts'
 import { diskPressure } from './nodes.ts'
 import { installUninstaller, mentions, type Uninstaller } from './uninstall.ts'
 
@@ -83,7 +82,7 @@ describe('in a cluster', () => {
     const volumes = { 'lodestone.dev/volumes': '{"name": "mnist", "mount-path": "/data"}' }
     // Movers wait for a node with disk pressure, and pods for the movers.
     await diskPressure(plane, 'node-2', 'True')
-    await plane.apply([manager('mnist', 'node-1'), manager('waiting', 'node-2')])
+    await plane.apply([publicVolume('mnist', 'node-1'), publicVolume('waiting', 'node-2')])
     await plane.eventually('the data is on a node', async () => (await stateOf('mnist')) === 'Running')
     await plane.apply([workload('Deployment', volumes), workload('DaemonSet', volumes)])
     const gated = { 'lodestone.dev/volumes': '{"name": "waiting", "mount-path": "/data"}' }
@@ -106,19 +105,6 @@ describe('in a cluster', () => {
     expect([...new Set(kinds)]).toEqual(['ControllerRevision', 'DaemonSet', 'Deployment', 'Pod', 'ReplicaSet'])
     expect(await mentions(plane)).toContain('Pod default/gated')
   })
-
-  function manager(name: string, node: string): KubeObject {
-    const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }]
-    return volumeManagerOf(name, {
-      id: 'vol1',
-      replicas: 1,
-      sourceType: 'S3',
-      accessMode: 'ReadWriteOnce',
-      labels: { a: 'b' },
-      options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' },
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } },
-    }) as unknown as KubeObject
-  }
 
   async function stateOf(name: string): Promise<unknown> {
     const found = (await plane.getJson('volumemanagers.vck.intelai.org', name, 'default')) as {

@@ -5,7 +5,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { claim, configMap, deployment, policy, source } from './manifests.ts'
-import { volumeManagerOf } from './member.ts'
+import { publicVolume, volumeManagerOf } from './member.ts'
 import { diskPressure } from './nodes.ts'
 import { installUninstaller, mentions, type Uninstaller } from './uninstall.ts'
 
@@ -174,12 +174,7 @@ describe('in a namespace that is being deleted', () => {
   })
 
   function manager(name: string, node: string, namespace: string): KubeObject {
-    const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }]
-    const object = volumeManagerOf(name, {
-      ...{ id: 'vol1', replicas: 1, sourceType: 'S3', accessMode: 'ReadWriteOnce', labels: { a: 'b' } },
-      options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/train/' },
-      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } },
-    })
+    const object = publicVolume(name, node)
     return { ...object, metadata: { ...object.metadata, namespace } }
   }
 

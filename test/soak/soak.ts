@@ -1,11 +1,11 @@
 // `npm run soak -- --minutes N --seed S`: runs Lodestone on a real control plane with faults, and checks it with a second model.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { BUILT } from '../../bench/harness/process.ts'
 import { endProcess } from '../../src/cli/end-process.ts'
-import { type AmoroServer, startAmoroServer } from '../e2e/amoro-server.ts'
+import { type AmoroServer, startAmoroServer, writeAmoroSystem } from '../e2e/amoro-server.ts'
 import { type Balancer, startBalancer } from '../e2e/balancer.ts'
 import { startControlPlane } from '../e2e/control-plane.ts'
 import { hubOn } from '../e2e/hub.ts'
@@ -177,8 +177,10 @@ async function startReplicas(balancer: Balancer, catalog: AmoroServer, certifica
   const kubeconfig = await installLodestone(plane)
   const enforced = { name: namespace, labels: { 'lodestone.dev/enforce': 'true' } }
   await plane.apply([{ apiVersion: 'v1', kind: 'Namespace', metadata: enforced }, ...leaseRights()])
+  const locations = Object.entries(warehouses).map(([name, clusters]) => [`s3://${name}/`, clusters])
+  const directory = await writeAmoroSystem(plane.dir, catalog, '3s', Object.fromEntries(locations))
   const config = {
-    systems: { directory: await writeSystem(catalog) },
+    systems: { directory },
     loops: { maxMovesPerMinute: 10_000 },
     leaderElection: { enabled: true },
     certificates: { directory: certificates },
@@ -193,22 +195,6 @@ async function startReplicas(balancer: Balancer, catalog: AmoroServer, certifica
     replicas.push({ name, lodestone })
   }
   return new Replicas(replicas)
-}
-
-async function writeSystem({ port }: AmoroServer): Promise<string> {
-  const directory = join(plane.dir, 'systems')
-  await mkdir(directory)
-  const system = {
-    system: 'amoro',
-    endpoint: { url: 'http://127.0.0.1', port },
-    locationMapping: Object.fromEntries(
-      Object.entries(warehouses).map(([name, clusters]) => [`s3://${name}/`, clusters]),
-    ),
-    retryConfig: { maxRetries: 0, timeout: '2s' },
-    refreshInterval: '3s',
-  }
-  await writeFile(join(directory, 'amoro'), JSON.stringify(system))
-  return directory
 }
 
 function members() {
