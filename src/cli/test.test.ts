@@ -8,12 +8,7 @@ import { readTests } from './conversations/read-tests.ts'
 import { runTest } from './conversations/run-test.ts'
 import { updateFiles } from './conversations/update.ts'
 
-const workload = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'app', namespace: 'default' },
-  spec: { replicas: 2 },
-}
+const workload = makeObject('apps/v1', 'Deployment', 'app', { spec: { replicas: 2 } })
 const given = [makeClaim(), makeSource(), makePolicy()]
 const narrowed = {
   description: 'The app follows its data',

@@ -6,18 +6,14 @@ import {
   makeClaim,
   makeForeignClaim,
   makeNamespace,
+  makeObject,
   makePolicy,
   makeSource,
   makeVolumeManager,
 } from '../../../test/builders.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
-const workload = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'app', namespace: 'default' },
-  spec: { replicas: 2 },
-}
+const workload = makeObject('apps/v1', 'Deployment', 'app', { spec: { replicas: 2 } })
 const brokenClaim = makeClaim({ system: '', workload: { apiVersion: 'apps/v1', kind: '', name: 'app' } })
 const title = 'Deployment default/app → ResourceBinding default/app-deployment'
 

@@ -1,17 +1,12 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeClaim, makeCluster, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeClaim, makeCluster, makeObject, makePolicy, makeSource } from '../../../test/builders.ts'
 import { resourceBindings } from '../../api/karmada.ts'
 import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 import { openPage } from '../ui/ui.fake.ts'
 
-const workload = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'app', namespace: 'default' },
-  spec: {},
-}
+const workload = makeObject('apps/v1', 'Deployment', 'app', { spec: {} })
 const matchExpressions = [{ key: 'zone', operator: 'In', values: ['eu-1a', 'eu-1c'] }]
 
 /** A hub whose policy selects zones, with data in a cluster that has one of them and one other. */

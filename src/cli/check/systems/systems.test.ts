@@ -3,15 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeClaim, makeCluster, makePolicy, makeSource } from '../../../../test/builders.ts'
+import { makeClaim, makeCluster, makeObject, makePolicy, makeSource } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
 
-const workload = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'app', namespace: 'default' },
-  spec: { replicas: 2 },
-}
+const workload = makeObject('apps/v1', 'Deployment', 'app', { spec: { replicas: 2 } })
 const { system, dataSourceType, dataSourceName } = makeClaim().spec
 const listed = { type: dataSourceType, name: dataSourceName, location: 's3://bucket/sales', clusters: ['member2'] }
 

@@ -1,22 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { cut } from './cut.fake.ts'
 import { ListDecoder } from './list-decoder.ts'
 
 function decode(chunks: readonly Uint8Array[], maxItemBytes?: number): { items: unknown[]; envelope: object } {
   const decoder = new ListDecoder(maxItemBytes)
   const items = chunks.flatMap((chunk) => decoder.push(chunk))
   return { items, envelope: decoder.end() }
-}
-
-/** Splits bytes into parts of these sizes, and one with the rest. */
-function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
-  const chunks: Uint8Array[] = []
-  let start = 0
-  for (const size of sizes) {
-    chunks.push(bytes.subarray(start, start + size))
-    start = Math.min(bytes.length, start + size)
-  }
-  return [...chunks, bytes.subarray(start)]
 }
 
 /** Objects with many brackets, quotes and escapes, in names and in values. */

@@ -4,6 +4,7 @@ import { resourceBindings } from '../../../api/karmada.ts'
 import { settle, until } from '../../../base/time/clock.fake.ts'
 import { buildBinding } from '../../objects.fake.ts'
 import { hang, isVersionRequest, isWatchRequest, reset, status, statusObject } from '../api-responses.fake.ts'
+import { cut } from './cut.fake.ts'
 import { openStage, pass, type Stage } from './reflector.fake.ts'
 import { FrameDecoder, FrameTooLargeError } from './watcher.ts'
 
@@ -281,14 +282,7 @@ describe('watch frames', () => {
     fc.assert(
       fc.property(lines, fc.array(fc.nat({ max: 40 })), (wanted, sizes) => {
         const bytes = Buffer.from(wanted.map((line) => `${line}\n`).join(''))
-        const chunks: Uint8Array[] = []
-        let start = 0
-        for (const size of sizes) {
-          chunks.push(bytes.subarray(start, start + size))
-          start = Math.min(bytes.length, start + size)
-        }
-        chunks.push(bytes.subarray(start))
-        expect(decode(chunks)).toEqual(wanted.map((line) => line.replace(/^\uFEFF/, '')))
+        expect(decode(cut(bytes, sizes))).toEqual(wanted.map((line) => line.replace(/^\uFEFF/, '')))
       }),
     )
   })
