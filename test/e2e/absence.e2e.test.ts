@@ -1,7 +1,7 @@
 // What happens to workloads while no replica of Lodestone answers: with the policies of the API server, and without them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type Hub, hubOn } from './hub.ts'
+import { clusterNames, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, only, policy, source } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
@@ -242,11 +242,7 @@ async function replicasOf(name: string): Promise<unknown> {
 }
 
 async function clustersOf(name: string): Promise<string> {
-  const { spec } = (await hub.bindingOf(workloadOf(name))) ?? {}
-  return (spec?.clusters ?? [])
-    .map((one) => one.name)
-    .sort()
-    .join()
+  return clusterNames(await hub.bindingOf(workloadOf(name)))
 }
 
 /** Waits for the Event with which Karmada tells why a write of a binding failed. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { clusterNames } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { deployment, policy, tableClaim } from './manifests.ts'
 import { settled } from './poll.ts'
@@ -129,9 +130,5 @@ async function binding(): Promise<BindingObject | undefined> {
 }
 
 async function clusters(): Promise<string> {
-  const scheduled = (await binding())?.spec.clusters ?? []
-  return scheduled
-    .map(({ name }) => name)
-    .sort()
-    .join()
+  return clusterNames(await binding())
 }

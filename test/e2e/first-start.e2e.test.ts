@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { clusterNames } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, policy, source } from './manifests.ts'
 import { collect } from './poll.ts'
@@ -65,10 +66,7 @@ async function binding(): Promise<Binding | undefined> {
 }
 
 async function scheduled(): Promise<string> {
-  return ((await binding())?.spec.clusters ?? [])
-    .map(({ name }) => name)
-    .sort()
-    .join()
+  return clusterNames(await binding())
 }
 
 async function affinity(): Promise<string[]> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runLodestone } from './command.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { reportApplied, scheduleBeside } from './holds.ts'
-import { type BindingObject, type Hub, hubOn } from './hub.ts'
+import { type BindingObject, clusterNames, type Hub, hubOn } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { claim, deployment, only, policy, source } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
@@ -235,14 +235,11 @@ async function holdCondition(name: string): Promise<object | undefined> {
 
 async function stateOf(name: string): Promise<{ suspended: boolean | undefined; onHold: boolean; clusters: string }> {
   const binding = await bindingOf(name)
-  const { suspension, clusters = [] } = binding?.spec ?? {}
+  const { suspension } = binding?.spec ?? {}
   return {
     suspended: (suspension as { scheduling?: boolean } | undefined)?.scheduling,
     onHold: binding?.metadata.annotations?.['lodestone.dev/hold'] !== undefined,
-    clusters: clusters
-      .map((cluster) => cluster.name)
-      .sort()
-      .join(),
+    clusters: clusterNames(binding),
   }
 }
 

@@ -113,6 +113,12 @@ export function hubOn(plane: ControlPlane): Hub {
   return hub
 }
 
+/** Where a workload is scheduled, such as `member1,member3`; empty without clusters, and without a binding. */
+export function clusterNames(binding: { spec: Pick<BindingObject['spec'], 'clusters'> } | undefined): string {
+  const names = (binding?.spec.clusters ?? []).map(({ name }) => name)
+  return names.sort().join()
+}
+
 /** Does what the agent of a member does when a Work is deleted. */
 export async function finishDeletion(plane: ControlPlane, { metadata }: KubeObject): Promise<void> {
   const path = `${await plane.api.collection('works.work.karmada.io', metadata.namespace)}/${metadata.name}`

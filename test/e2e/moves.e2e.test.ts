@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { clusterNames } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { deployment, job, policy, type SpecObject, tableClaim } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
@@ -150,14 +151,10 @@ async function bindingOf({ kind, metadata }: KubeObject): Promise<BindingObject>
 }
 
 async function clustersOf(workload: KubeObject): Promise<string> {
-  const { clusters = [] } = (await bindingOf(workload)).spec
-  return listed(clusters.map(({ name }) => name))
+  return clusterNames(await bindingOf(workload))
 }
 
 async function allowedOf(workload: KubeObject): Promise<string> {
-  return listed((await bindingOf(workload)).spec.placement.clusterAffinity?.clusterNames ?? [])
-}
-
-function listed(names: string[]): string {
-  return names.toSorted().join()
+  const { clusterAffinity } = (await bindingOf(workload)).spec.placement
+  return (clusterAffinity?.clusterNames ?? []).toSorted().join()
 }
