@@ -1,7 +1,7 @@
 /** Downloads with a server that behaves, and with all that an S3 server should not do. */
 import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -827,6 +827,38 @@ describe('a later attempt', () => {
 
     expect(result).toMatchObject({ outcome: 'completed', movedBytes: PART })
     expect(lastProgress(said)).toEqual({ doneBytes: large.length, totalBytes: large.length })
+  })
+
+  test.each(['', ' 1'])(
+    'does not believe the begin of a line of the journal that was cut to the id and %j',
+    async (rest) => {
+      const large = randomBytes(PART * 4)
+      s3.put('raw/a', large, { etag: 'no-checksum' })
+      s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART}-`) ? { status: 503 } : undefined))
+      await download('s3://lake/raw/', '--parallel', '4')
+      const journal = join(root, '.data.mover', 'journal')
+      const id = /^[\w-]{16}(?= 3$)/m.exec(await readFile(journal, 'utf8'))?.[0]
+      await appendFile(journal, `${id}${rest}`)
+      // The next mover adds its own lines.
+      await download('s3://lake/raw/', '--parallel', '4')
+      s3.misbehave(() => undefined)
+
+      expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', movedBytes: PART })
+      expect(await data()).toEqual({ a: large.toString('latin1') })
+    },
+  )
+
+  test.each([0.3, 0.98])('in place continues after a mover that had written %d of its list of files', async (share) => {
+    s3.put('raw/a', 'x')
+    s3.put('raw/b', 'x')
+    s3.misbehave(({ key }) => (key === '' ? undefined : { status: 403 }))
+    await download('s3://lake/raw/', '--in-place', 'true')
+    const manifest = join(root, '.data.mover', 'manifest')
+    await truncate(manifest, Math.floor((await stat(manifest)).size * share))
+    s3.misbehave(() => undefined)
+
+    expect((await download('s3://lake/raw/', '--in-place', 'true')).status).toBe(0)
+    expect(await data()).toEqual({ a: 'x', b: 'x' })
   })
 
   test('ignores a journal whose files were deleted', async () => {

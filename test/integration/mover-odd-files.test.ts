@@ -46,6 +46,24 @@ describe('a path that is longer than Linux takes', () => {
   })
 })
 
+// All of these are in the files of the mover too, where one of them ends a line.
+test.each(['\u2028', '\u2029', '\u0085', '\r', '\n', '\v', '\\', '"', '\x01'])(
+  'a name with %j is one name in each task',
+  async (odd) => {
+    const name = `a${odd}b`
+    for (const path of [name, `${name}c/d`]) folder.s3.put(`data/${path}`, 'x')
+
+    expect((await download()).result).toMatchObject({ outcome: 'completed', files: 2 })
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 0 })
+    expect((await runMover(folder.root, ['check', '--contents', 'checksums'])).result.outcome).toBe('completed')
+    folder.s3.put('data/new', 'x')
+    expect((await download('--existing', 'verify')).result).toMatchObject({ outcome: 'completed', movedBytes: 1 })
+    await pod(name, 'y')
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', movedBytes: 1 })
+    expect(stored()).toEqual({ [name]: 'y', [`${name}c/d`]: 'x', new: 'x' })
+  },
+)
+
 describe('a file that the server does not take', () => {
   const long = `${'d'.repeat(250)}/`.repeat(4)
   test.each([

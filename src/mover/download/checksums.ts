@@ -2,13 +2,12 @@
  * Records the verified checksums and the modification times of downloaded files, so that a later mover can compare the files with them
  * without the source.
  */
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Checksum } from '../../base/checksum.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { openLineLog } from './line-log.ts'
+import { openLineLog, readLines } from './line-log.ts'
 import { type Entry, entryId } from './manifest.ts'
-import type { Place } from './staging.ts'
+import { exists, type Place } from './staging.ts'
 
 export interface RecordedChecksum extends Checksum {
   /** The id of the object (`entryId`). Checksums of objects that are not in the manifest any more are ignored. */
@@ -51,17 +50,10 @@ export async function* readChecksums(place: Pick<Place, 'state'>): AsyncGenerato
 
 /** Reads all records; none when the file is missing. Skips the incomplete line of a mover that was killed, or whose disk was full. */
 export async function* readRecords(place: Pick<Place, 'state'>): AsyncGenerator<RecordedChecksum | RecordedTime> {
-  const file = await open(checksumsFile(place), 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return undefined
-  })
-  if (!file) return
-  try {
-    for await (const line of file.readLines()) {
-      const recorded = parseJson(line)
-      if (isObject(recorded)) yield recorded as unknown as RecordedChecksum | RecordedTime
-    }
-  } finally {
-    await file.close().catch(() => undefined)
+  const path = checksumsFile(place)
+  if (!(await exists(path))) return
+  for await (const line of readLines(path)) {
+    const recorded = parseJson(line)
+    if (isObject(recorded)) yield recorded as unknown as RecordedChecksum | RecordedTime
   }
 }

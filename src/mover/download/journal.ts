@@ -61,7 +61,8 @@ async function load(
 ): Promise<boolean> {
   const text = await readFile(path, 'utf8').catch(() => '')
   if (!text.startsWith(`${header}\n`)) return false
-  for (const line of text.split('\n').slice(1)) {
+  // The text after the last line feed is a part of a line.
+  for (const line of text.split('\n').slice(1, -1)) {
     const [, id = '', part] = /^([\w-]{16})(?: (\d+|x))?$/.exec(line) ?? []
     if (id === '') continue
     if (part === FORGOTTEN) {

@@ -1,4 +1,5 @@
-/** Appends lines to a file in the background, in order. */
+/** Appends lines to a file in the background, in order, and reads them. */
+import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isDiskFull } from '../mover-error.ts'
 
@@ -27,11 +28,16 @@ export async function openLossyLog(path: string, flags: 'a' | 'w'): Promise<Line
   }
 }
 
+/**
+ * Ends the last line of an earlier mover that was killed, or whose disk was full. That line may be incomplete, and a part of a line may look
+ * like another one. No line of a log ends with this text.
+ */
+const CUT = '~\n'
+
 /** @param flags `a` to continue the file, `w` to begin a new one. */
 export async function openLineLog(path: string, flags: 'a' | 'w'): Promise<LineLog> {
   const file = await open(path, flags)
-  // The last line of a killed mover may be incomplete, so the next line begins on a new one.
-  let pending = flags === 'a' ? '\n' : ''
+  let pending = flags === 'a' ? CUT : ''
   let writing: Promise<void> | undefined
   let failure: unknown
 
@@ -61,4 +67,18 @@ export async function openLineLog(path: string, flags: 'a' | 'w'): Promise<LineL
       if (failure !== undefined) throw failure
     },
   }
+}
+
+/**
+ * Yields the lines of a file, of which it keeps one part in memory. Only a line feed ends a line. `readLines` of Node.js also ends one at
+ * U+2028 and U+2029, which JSON does not escape and names of files may have.
+ */
+export async function* readLines(path: string): AsyncGenerator<string> {
+  let begun = ''
+  for await (const part of createReadStream(path, 'utf8') as AsyncIterable<string>) {
+    const lines = `${begun}${part}`.split('\n')
+    begun = lines.pop() ?? ''
+    for (const line of lines) yield line
+  }
+  if (begun !== '') yield begun
 }

@@ -7,6 +7,7 @@ import { MoverError } from '../mover-error.ts'
 import { listObjects } from '../objects/listing.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { choose, type Selection } from '../objects/select.ts'
+import { readLines } from './line-log.ts'
 
 export interface Entry extends ListedObject {
   /** The path of the file, relative to the target. */
@@ -91,12 +92,7 @@ export function shortHash(text: string): string {
 
 /** Reads the entries of a manifest file. */
 export async function* readEntries(path: string): AsyncGenerator<Entry> {
-  const file = await open(path, 'r')
-  try {
-    for await (const line of file.readLines()) yield JSON.parse(line) as Entry
-  } finally {
-    await file.close().catch(() => undefined)
-  }
+  for await (const line of readLines(path)) yield JSON.parse(line) as Entry
 }
 
 function nothing(store: ObjectStore, { place, match }: Selection, seen: number): MoverError {

@@ -2,8 +2,10 @@
 import { isUtf8 } from 'node:buffer'
 import { lstat, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { parseJson } from '../../base/json.ts'
 import { joinBytes, openBytes, removeTree } from '../file-names.ts'
-import { type Manifest, readEntries, shortHash } from './manifest.ts'
+import { readLines } from './line-log.ts'
+import { type Entry, type Manifest, shortHash } from './manifest.ts'
 import { exists } from './staging.ts'
 
 /** Removes every file and folder of a staging directory that the manifest does not have, or has as the other type. */
@@ -46,9 +48,12 @@ export async function pruneInPlace(
   const earlier = earlierManifest(manifestPath)
   if (!(await exists(earlier))) return
   const { files } = await manifestPaths(manifest)
-  for await (const { path, isFolder } of readEntries(earlier)) {
+  for await (const line of readLines(earlier)) {
     signal.throwIfAborted()
-    if (isFolder || files.has(shortHash(path))) continue
+    // The last line of a mover that was killed, or whose disk was full, may be incomplete. That mover wrote no files.
+    const entry = parseJson(line) as Entry | undefined
+    if (entry === undefined || entry.isFolder || files.has(shortHash(entry.path))) continue
+    const { path } = entry
     if (!(await isBelow(folder, dirname(path)))) continue
     await rm(join(folder, path), { force: true })
     await removeEmpty(folder, dirname(path))
