@@ -60,6 +60,21 @@ describe('an object that is stored with Content-Encoding', () => {
   })
 })
 
+test('the page of a proxy is not the begin of an object that continues with its own bytes', async () => {
+  const content = randomBytes(2_000)
+  s3.put('raw/a', content, { etag: 'no-checksum' })
+  let pages = 1
+  s3.misbehave((request) => {
+    if (!isGet(request) || pages-- <= 0) return undefined
+    const write: Extract<Fault, { write: unknown }>['write'] = (response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>be patient</html>')
+    return { write }
+  })
+
+  expect((await download()).result).toMatchObject({ outcome: 'completed', bytes: 2_000 })
+  expect(await data()).toEqual({ a: content.toString('latin1') })
+})
+
 test('a download that continues does not mix two versions of an object, from a server that lists no ETags', async () => {
   const [before, after] = [Buffer.alloc(PART * 4, 1), Buffer.alloc(PART * 4, 2)]
   const page = `<ListBucketResult><Contents><Key>raw/a</Key><Size>${PART * 4}</Size></Contents></ListBucketResult>`

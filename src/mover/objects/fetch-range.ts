@@ -53,6 +53,7 @@ export async function fetchRange(
   let { etag } = object
   let asStored = false
   let isConditional = true
+  let isNamed = true
   const what = store.objectUri(object.key)
 
   for (;;) {
@@ -66,6 +67,7 @@ export async function fetchRange(
         checkAnswer(what, { ...object, etag }, { status, headers }, at, { start, end })
         if (!hasBegun) begin?.(headers)
         hasBegun = true
+        isNamed = headers['etag'] !== undefined
         // A listing without ETags: the rest of the object must have the ETag of its first bytes.
         if (etag === '') etag = unquoteEtag(headers['etag'])
         return (chunk) => {
@@ -84,6 +86,9 @@ export async function fetchRange(
     } catch (error) {
       // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
       if (at === end && error instanceof RetryableError) return
+      // Without an ETag, the first bytes may be those of a page of a proxy. The rest of the object must not follow them.
+      if (at > begun && !isNamed && error instanceof RetryableError)
+        throw new UnvalidatedRangeError(`${error.message}; the response has no ETag`, { cause: error })
       if (at > begun) backoff.reset()
       if (error instanceof DecodedError) {
         asStored = true
