@@ -238,6 +238,23 @@ describe('a conflict', () => {
     expect(stored()).toMatchObject({ a: 'theirs', b: 'mine', c: 'mine' })
   })
 
+  test.each(['f', 'ö'])('of the longest name of %s has a copy that can be downloaded', async (letter) => {
+    const name = letter.repeat(255 / Buffer.byteLength(letter))
+    folder.s3.put(`data/d/${name}`, 'x')
+    await download()
+    otherClient(`d/${name}`, 'theirs')
+    await pod(`d/${name}`, 'mine')
+
+    const { result } = await upload()
+    expect(result.code).toBe('WriteConflict')
+    await runMover(folder.root, ['delete'])
+
+    expect((await download()).result).toMatchObject({ outcome: 'completed', files: 2 })
+    const [copy = ''] = Object.keys(stored()).filter((path) => path !== `d/${name}`)
+    expect(stored()).toEqual({ [`d/${name}`]: 'theirs', [copy]: 'mine' })
+    expect(result.message).toContain(`(copy ${copy.slice(2)})`)
+  })
+
   test('makes one copy, however often it is uploaded, until a user deletes the copy', async () => {
     folder.s3.put('data/a', 'x')
     await download()

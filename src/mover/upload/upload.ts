@@ -167,7 +167,8 @@ class RefusedFiles {
 }
 
 function describeConflict(store: ObjectStore, { key, copy }: Conflict): string {
-  return `${store.objectUri(key)} (copy ${copy.slice(key.length)})`
+  const name = copy.startsWith(key) ? copy.slice(key.length) : copy.slice(copy.lastIndexOf('/') + 1)
+  return `${store.objectUri(key)} (copy ${name})`
 }
 
 function throwIfConflicting(conflicts: NameList): void {

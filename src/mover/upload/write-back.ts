@@ -220,6 +220,17 @@ function hashLocal(
 }
 
 const COPY_HASH_LENGTH = 12
+/** The longest name of a file on Linux. A download fails if an object has a longer one. */
+const MAX_NAME_BYTES = 255
+
+/** The key of the copy of a file, beside its object. A long name is cut. */
+function copyKey(key: string, hash: string): string {
+  const suffix = `.lodestone-conflict-${hash.slice(0, COPY_HASH_LENGTH)}`
+  const nameAt = key.lastIndexOf('/') + 1
+  let name = key.slice(nameAt)
+  while (Buffer.byteLength(name) + suffix.length > MAX_NAME_BYTES) name = firstCharacters(name, name.length - 1)
+  return `${key.slice(0, nameAt)}${name}${suffix}`
+}
 
 /**
  * Uploads the file as a copy beside its object. The name has a hash of the content: another attempt makes no other copy. Globs such as `*.csv`
@@ -232,7 +243,7 @@ async function copyBeside(
   signal: AbortSignal,
 ): Promise<Conflict> {
   const hash = await hashLocal(local, 'sha256', signal, () => undefined)
-  const copy = `${key}.lodestone-conflict-${hash.slice(0, COPY_HASH_LENGTH)}`
+  const copy = copyKey(key, hash)
   needValidKey(store, copy)
   if (await currentObject(store, copy, signal)) progress.adjust(stats.size)
   else await store.upload(copy, local, 'absent', progress, signal)
