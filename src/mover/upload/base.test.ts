@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs'
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -30,6 +30,33 @@ test.each(['{"key":"b', '{"key":"b}', '{"key":"b}"', '{"key":"{b}', 'null', ''])
     expect([third.get('a.csv'), third.get('c.csv')]).toEqual([known, { ...known, key: 'c.csv' }])
   },
 )
+
+test('a record to which uploads of the same files added many lines is shortened', async () => {
+  const where = place()
+  const base = await openBase(where, target)
+  for (let i = 0; i < 5000; i++) base.set({ ...known, key: `${i % 2}`, etag: `${i}` })
+  await base.close()
+
+  await (await openBase(where, target)).close()
+
+  const lines = (await readFile(join(where.state, 'uploads'), 'utf8')).split('\n')
+  expect(lines.filter((line) => line.startsWith('{'))).toHaveLength(2)
+  const last = await openBase(where, target)
+  await last.close()
+  expect(['0', '1'].map((key) => last.get(key)?.etag)).toEqual(['4998', '4999'])
+})
+
+test('a record of many files is not written again', async () => {
+  const where = place()
+  const base = await openBase(where, target)
+  for (let i = 0; i < 5000; i++) base.set({ ...known, key: `${i}` })
+  await base.close()
+  const before = await stat(join(where.state, 'uploads'))
+
+  await (await openBase(where, target)).close()
+
+  expect((await stat(join(where.state, 'uploads'))).ino).toBe(before.ino)
+})
 
 test.each(['{"id":"i","path":"{b}', '{"id":"i","path":"b'])(
   'the incomplete line %j of checksums is skipped',

@@ -1,13 +1,14 @@
 /** What an upload compares the files with: the manifest of the download, and the record of earlier uploads of the same directory. */
-import { readFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defined, isObject, parseJson } from '../../base/json.ts'
 import { makeFolder } from '../../base/make-folder.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
-import { type LineLog, openLossyLog } from '../download/line-log.ts'
+import { type LineLog, openLossyLog, readLines } from '../download/line-log.ts'
 import { entryId, readEntries } from '../download/manifest.ts'
 import { exists, type Place, readRecord } from '../download/staging.ts'
+import { isDiskFull } from '../mover-error.ts'
 
 /** The object of a file as this directory last received or sent it. */
 export interface BaseObject extends ListedObject {
@@ -52,11 +53,14 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
   }
   const path = join(place.state, 'uploads')
   await makeFolder(place.state, 0o700)
-  const isResumed = await readUploads(path, target, objects)
+  const recorded = await readUploads(path, target)
+  for (const [key, one] of recorded?.objects ?? []) objects.set(key, one)
+  if (recorded && recorded.lines > MAX_LINES_OF_KEY * recorded.objects.size + FEW_LINES)
+    await shorten(path, target, recorded.objects.values())
   for (const key of objects.keys()) addFolders(folders, key)
   // Pods may have filled the disk. Without a record, the next mover compares the content.
-  const log: LineLog = await openLossyLog(path, isResumed ? 'a' : 'w')
-  if (!isResumed) log.append(headerLine(target))
+  const log: LineLog = await openLossyLog(path, recorded ? 'a' : 'w')
+  if (!recorded) log.append(headerLine(target))
   return {
     get: (key) => objects.get(key),
     hasFolder: (key) => folders.has(key),
@@ -82,18 +86,44 @@ export function* foldersOf(key: string): Generator<string> {
   for (let at = key.lastIndexOf('/'); at > 0; at = key.lastIndexOf('/', at - 1)) yield key.slice(0, at)
 }
 
-/** Adds the recorded uploads, the newest of a key last; returns false if there is no record for this target. */
-async function readUploads(path: string, target: ObjectPlace, objects: Map<string, BaseObject>): Promise<boolean> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    return ''
-  })
-  const [header, ...lines] = text.split('\n')
-  if (header !== headerLine(target)) return false
-  for (const line of lines) {
+/** The recorded uploads, the newest of each key; undefined if there is no record for this target. */
+async function readUploads(path: string, target: ObjectPlace) {
+  if (!(await exists(path))) return undefined
+  const objects = new Map<string, BaseObject>()
+  let lines = 0
+  for await (const line of readLines(path)) {
+    if (lines === 0 && line !== headerLine(target)) return undefined
+    lines += 1
     // The last line of a mover that was killed, or whose disk was full, may be incomplete.
     const base = parseJson(line)
     if (isObject(base)) objects.set(base['key'] as string, base as unknown as BaseObject)
   }
-  return true
+  return lines === 0 ? undefined : { objects, lines }
+}
+
+/** A record with more lines for each key is shortened: each upload of a file adds one. A short record stays as it is. */
+const MAX_LINES_OF_KEY = 2
+const FEW_LINES = 1000
+const LINES_OF_A_WRITE = 1000
+
+/** Replaces the record by one with one line for each key. On a full disk, it stays as it is. */
+async function shorten(path: string, target: ObjectPlace, objects: Iterable<BaseObject>): Promise<void> {
+  const shorter = `${path}.shorter`
+  function* texts() {
+    let lines = [headerLine(target)]
+    for (const one of objects) {
+      lines.push(JSON.stringify(one))
+      if (lines.length < LINES_OF_A_WRITE) continue
+      yield `${lines.join('\n')}\n`
+      lines = []
+    }
+    if (lines.length > 0) yield `${lines.join('\n')}\n`
+  }
+  try {
+    await writeFile(shorter, texts())
+    await rename(shorter, path)
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+    await rm(shorter, { force: true })
+  }
 }
