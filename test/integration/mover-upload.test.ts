@@ -1,9 +1,12 @@
 /** Tests which files a mover writes back to a bucket, and which it deletes from a node. */
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { lastProgress, makeRoot, readResult, readTree, runMover, startMover } from './mover-run.ts'
 import { type S3Server, startS3Server } from './s3-server.ts'
 
 const PART = 5 * 1024 * 1024
@@ -135,6 +138,52 @@ describe('an upload', () => {
 
     expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'canceled' })
     expect(Object.keys(stored())).toContain('results/b')
+  })
+})
+
+describe('a part that is too large for the memory, as of a file of many TiB', () => {
+  const MIB = 1 << 20
+  const inParts = ['--part-size', '20Mi', '--parallel', '1']
+
+  test('is read while it is sent, and again after a broken connection', async () => {
+    const large = randomBytes(45 * MIB)
+    await write({ 'data/large': large, 'data/whole': large.subarray(0, 19 * MIB) })
+    let left = 2
+    s3.misbehave(({ query }) => (query.has('partNumber') && left-- > 0 ? { loseAnswer: true } : undefined))
+
+    const { result } = await upload(...inParts)
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: 64 * MIB })
+    expect(s3.objects.get('results/large')?.body.equals(large)).toBe(true)
+    expect(s3.objects.get('results/whole')?.body.equals(large.subarray(0, 19 * MIB))).toBe(true)
+  })
+
+  test('needs little memory', async () => {
+    await mkdir(join(root, 'data'))
+    await writeFile(join(root, 'data', 'large'), '')
+    await truncate(join(root, 'data', 'large'), 400 * MIB)
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url ?? '', 'http://s3')
+      if (request.method === 'HEAD') return void response.writeHead(pathname === '/lake/' ? 200 : 404).end()
+      request.on('end', () => void response.writeHead(200).end()).resume()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close().closeAllConnections())
+    const { port } = server.address() as AddressInfo
+
+    const mover = startMover(root, [
+      ...['upload', '--endpoint', `http://127.0.0.1:${port}`, '--source', join(root, 'data')],
+      ...['--target', 's3://lake/results/', '--part-size', '400Mi'],
+    ])
+    let peak = 0
+    const timer = setInterval(() => {
+      const status = readFileSync(`/proc/${mover.pid}/status`, 'utf8')
+      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024)
+    }, 20)
+    await mover.ended.finally(() => clearInterval(timer))
+
+    expect(readResult(root)).toMatchObject({ outcome: 'completed', movedBytes: 400 * MIB })
+    expect(peak).toBeLessThan(300 * MIB)
   })
 })
 

@@ -4,7 +4,7 @@ import { defined } from '../../base/json.ts'
 import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
-import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { bodyLength, type HttpBody, type HttpRequest, type HttpResponse, type SinkFor } from '../http/messages.ts'
 import { errorOfAnswer } from './azure-error.ts'
 import type { AzureCredentialSource } from './credentials.ts'
 import { stringToSign } from './shared-key.ts'
@@ -25,7 +25,7 @@ export interface BlobRequest {
   query?: Record<string, string>
   /** With names in lower case. */
   headers?: Record<string, string>
-  body?: Uint8Array | string
+  body?: HttpBody
 }
 
 export interface Container {
@@ -59,7 +59,7 @@ export function openContainer(
     }
     const allowed = await credentials()
     if (allowed?.kind === 'key') {
-      const contentLength = body === undefined ? 0 : Buffer.byteLength(body)
+      const contentLength = bodyLength(body ?? '')
       const text = stringToSign({ method, path, query, headers, contentLength }, allowed.account)
       const signature = createHmac('sha256', allowed.key).update(text).digest('base64')
       headers['authorization'] = `SharedKey ${allowed.account}:${signature}`

@@ -1,5 +1,6 @@
 /** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
 import { createHash, randomBytes } from 'node:crypto'
+import { hashFile } from '../checksum/hashing.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
@@ -37,50 +38,39 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<s
     return unquoteEtag(headers['etag'])
   }
   if (size <= partSize) {
-    const body = await readPart(file, 0, size)
-    const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-type': 'BlockBlob', 'content-md5': md5(body) }
+    const { body, bytes, md5 } = await readPart(file, { start: 0, end: size }, signal)
+    const checksum = { 'content-md5': md5.toString('base64') }
+    const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-type': 'BlockBlob', ...checksum }
     const etag = await sendWrite({ method: 'PUT', key, headers, body })
-    progress.moved(body.length)
+    progress.moved(bytes)
     return etag
   }
   // Two uploads of the same file must not mix their blocks. Azure deletes blocks that no list has, after a week.
   const upload = randomBytes(8).toString('hex')
   const blocks: string[] = []
   const whole = createHash('md5')
-  // Blocks are sent one after another: several files are sent concurrently, and each block is in memory.
+  // Blocks are sent one after another: several files are sent concurrently, and a small block is in memory.
   for (let index = 0; index < partCount(size, partSize); index++) {
-    const { start, end } = partAt(index, size, partSize)
-    const body = await readPart(file, start, end)
+    const part = await readPart(file, partAt(index, size, partSize), signal, (chunk) => whole.update(chunk))
     // All IDs of a blob have the same length.
     const id = Buffer.from(`${upload}-${`${index}`.padStart(5, '0')}`).toString('base64')
     const query = { comp: 'block', blockid: id }
-    await container.send({ method: 'PUT', key, query, headers: { 'content-md5': md5(body) }, body }, signal)
-    whole.update(body)
+    const headers = { 'content-md5': part.md5.toString('base64') }
+    await container.send({ method: 'PUT', key, query, headers, body: part.body }, signal)
     blocks.push(id)
-    progress.moved(body.length)
+    progress.moved(part.bytes)
   }
   const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-content-md5': whole.digest('base64') }
   return sendWrite({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) })
 }
 
-/** The MD5 of a file in hexadecimal. It calls `looked` with the number of bytes of each part that it read. */
-export async function localMd5(
-  { file, size, partSize }: LocalFile,
+/** The MD5 of a file in hexadecimal. It calls `looked` after each read with the number of bytes. */
+export function localMd5(
+  { file, size }: LocalFile,
   signal: AbortSignal,
   looked: (bytes: number) => void,
 ): Promise<string> {
-  const whole = createHash('md5')
-  for (let index = 0; index < partCount(size, partSize); index++) {
-    signal.throwIfAborted()
-    const { start, end } = partAt(index, size, partSize)
-    whole.update(await readPart(file, start, end))
-    looked(end - start)
-  }
-  return whole.digest('hex')
-}
-
-function md5(bytes: Uint8Array): string {
-  return createHash('md5').update(bytes).digest('base64')
+  return hashFile(`/proc/self/fd/${file.fd}`, 'md5', signal, { start: 0, end: size }, looked)
 }
 
 /** The body of Put Block List. The IDs are base64, so nothing is escaped. */

@@ -2,7 +2,16 @@
 import { Readable } from 'node:stream'
 import { MoverError } from '../mover-error.ts'
 import { ConnectionError, STALLED } from './connection-error.ts'
-import type { HttpRequest, HttpResponse, ResponseHead, Sink, SinkFor } from './messages.ts'
+import {
+  bodyLength,
+  type HttpBody,
+  type HttpRequest,
+  type HttpResponse,
+  isStreamed,
+  type ResponseHead,
+  type Sink,
+  type SinkFor,
+} from './messages.ts'
 import { ProtocolError, ResponseReader } from './response-reader.ts'
 import type { OnData, OpenedSocket } from './socket.ts'
 
@@ -103,23 +112,24 @@ export class Connection {
     const { needsWholeUrl, headers: proxyHeaders } = this.#opened
     const all: Record<string, string | number> = { host: new URL(origin).host, ...headers, ...proxyHeaders }
     if (body !== undefined || method === 'PUT' || method === 'POST') {
-      all['content-length'] = Buffer.byteLength(body ?? '')
+      all['content-length'] = bodyLength(body ?? '')
     }
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
     return [`${method} ${needsWholeUrl ? origin : ''}${path} HTTP/1.1`, ...lines, '', ''].join('\r\n')
   }
 
   /** Sends in chunks. The timeout begins again with each chunk, so a slow upload is not stalled. */
-  #sendBody(body: Uint8Array | string): void {
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body
-    const chunks = function* () {
-      for (let at = 0; at < bytes.length; at += SEND_BYTES) yield bytes.subarray(at, at + SEND_BYTES)
-    }
+  #sendBody(body: HttpBody): void {
     this.#isSending = true
     const sent = () => {
       this.#isSending = false
     }
-    Readable.from(chunks()).on('end', sent).pipe(this.#opened.socket, { end: false })
+    const chunks = isStreamed(body) ? body.chunks() : chunksOf(body)
+    Readable.from(chunks)
+      .on('end', sent)
+      // The body cannot be read to its end.
+      .on('error', (error) => this.#fail(error))
+      .pipe(this.#opened.socket, { end: false })
   }
 
   #receive(data: Buffer): void {
@@ -198,4 +208,9 @@ export class Connection {
       exchange.result.reject(this.#failure?.error)
     }
   }
+}
+
+function* chunksOf(body: Uint8Array | string): Generator<Uint8Array> {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  for (let at = 0; at < bytes.length; at += SEND_BYTES) yield bytes.subarray(at, at + SEND_BYTES)
 }

@@ -1,12 +1,31 @@
 /** HTTP requests and responses of a mover, and the functions that receive the bodies of responses. */
 
+/** A body that is read while it is sent, again for each attempt. */
+export interface StreamedBody {
+  bytes: number
+  /** In hexadecimal, for the signature. */
+  sha256: string
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+export type HttpBody = Uint8Array | string | StreamedBody
+
+export function isStreamed(body: HttpBody): body is StreamedBody {
+  return typeof body === 'object' && 'chunks' in body
+}
+
+/** The length of a body in bytes. */
+export function bodyLength(body: HttpBody): number {
+  return isStreamed(body) ? body.bytes : Buffer.byteLength(body)
+}
+
 export interface HttpRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   origin: string
   /** The path with the query. */
   path: string
   headers: Record<string, string>
-  body?: Uint8Array | string
+  body?: HttpBody
 }
 
 export interface ResponseHead {

@@ -6,7 +6,7 @@ import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
 import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
-import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { type HttpBody, type HttpRequest, type HttpResponse, isStreamed, type SinkFor } from '../http/messages.ts'
 import { isRedirect } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
 import type { CredentialSource } from './credentials.ts'
@@ -33,7 +33,7 @@ export interface ObjectRequest {
   key: string
   query?: Record<string, string>
   headers?: Record<string, string>
-  body?: Uint8Array | string
+  body?: HttpBody
 }
 
 export interface Bucket {
@@ -104,7 +104,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
   ): Promise<HttpResponse> {
     const headers = { ...options.headers, ...own }
     const keys = await credentials()
-    const bodyHash = body === undefined ? EMPTY_HASH : hash('sha256', body)
+    const bodyHash = body === undefined ? EMPTY_HASH : isStreamed(body) ? body.sha256 : hash('sha256', body)
     const toSign = { method, host, path, query, bodyHash, amzHeaders: pick(headers, 'x-amz-') }
     const signed = keys === undefined ? headers : { ...headers, ...sign(toSign, keys, now()) }
     const search = query.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')

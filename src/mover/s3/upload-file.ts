@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { firstCharacters } from '../../base/first-characters.ts'
 import { elementText } from '../../base/xml.ts'
+import { hashFile } from '../checksum/hashing.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
@@ -107,12 +108,11 @@ async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<str
 
 async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string> {
   const { bucket, key, expected, file, size, progress } = input
-  const body = await readPart(file, 0, size)
-  const hash = md5(body)
+  const { body, bytes, md5: hash } = await readPart(file, { start: 0, end: size }, signal)
   const request: ObjectRequest = { method: 'PUT', key, headers: { ...objectHeaders(input), ...md5Header(hash) }, body }
   const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
   checkSent(bucket.objectUri(key), headers, hash)
-  progress.moved(body.length)
+  progress.moved(bytes)
   return unquoteEtag(headers['etag'])
 }
 
@@ -121,20 +121,19 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   const etags: string[] = []
   const hashes: Buffer[] = []
   let isEncrypted = false
-  // Parts are sent one after another: several files are sent concurrently, and each part is in memory.
+  // Parts are sent one after another: several files are sent concurrently, and a small part is in memory.
   for (let index = 0; index < partCount(size, partSize); index++) {
     const { start, end } = partAt(index, size, partSize)
-    const body = await readPart(file, start, end)
+    const { body, bytes, md5: hash } = await readPart(file, { start, end }, signal)
     // S3 refuses a part that is too short, unless it is the last one.
-    if (body.length < end - start) throw becameShorter(bucket.objectUri(key))
+    if (bytes < end - start) throw becameShorter(bucket.objectUri(key))
     const query = { partNumber: `${index + 1}`, uploadId }
-    const hash = md5(body)
     const { headers } = await bucket.send({ method: 'PUT', key, query, headers: md5Header(hash), body }, signal)
     checkSent(bucket.objectUri(key), headers, hash)
     isEncrypted ||= isEncryptedByKey(headers)
     hashes.push(hash)
     etags.push(unquoteEtag(headers['etag']))
-    progress.moved(body.length)
+    progress.moved(bytes)
   }
   const complete: ObjectRequest = { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) }
   const { headers, text } = await sendConditionally((one) => bucket.send(one, signal), complete, expected)
@@ -151,7 +150,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   return etag
 }
 
-/** The ETag that S3 gives a file with parts of this size. It calls `looked` with the number of bytes of each part that it read. */
+/** The ETag that S3 gives a file with parts of this size. It calls `looked` after each read with the number of bytes. */
 export async function localEtag(
   { file, size, partSize }: LocalFile,
   signal: AbortSignal,
@@ -159,10 +158,8 @@ export async function localEtag(
 ): Promise<string> {
   const hashes: Buffer[] = []
   for (let index = 0; index < partCount(size, partSize); index++) {
-    signal.throwIfAborted()
-    const { start, end } = partAt(index, size, partSize)
-    hashes.push(md5(await readPart(file, start, end)))
-    looked(end - start)
+    const hash = await hashFile(`/proc/self/fd/${file.fd}`, 'md5', signal, partAt(index, size, partSize), looked)
+    hashes.push(Buffer.from(hash, 'hex'))
   }
   return size <= partSize ? (hashes[0] ?? md5(Buffer.alloc(0))).toString('hex') : composite(hashes)
 }
