@@ -246,6 +246,14 @@ export class VolumeWorld {
       .sort()
   }
 
+  /** Another client removes the Pods of all movers, and the controller learns only of that. */
+  async loseMovers(): Promise<void> {
+    for (const pod of this.movers()) {
+      await this.remove(pods, pod)
+      this.#loop.observe?.({ type: pods, before: pod }, this.store)
+    }
+  }
+
   movers(): Pod[] {
     return this.#raw<Pod>('Pod').filter(({ metadata }) => metadata.labels?.[MOVER_LABEL] !== undefined)
   }

@@ -390,6 +390,28 @@ describe('a mover that fails', () => {
     expect((await world.manager())?.status?.state).toBe('Running')
   })
 
+  test.each([
+    { when: 'that has ended', begin: (world: VolumeWorld) => world.rush(), attempt: 1, wait: 0 },
+    { when: 'that has just begun', begin: (world: VolumeWorld) => world.live(), attempt: 2, wait: 30 },
+  ])('because another client removed the pod of a mover $when leaves no data on its node', async (removal) => {
+    const world = await worldWith([{}])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    await removal.begin(world)
+    await world.loseMovers()
+    // Any new mover would go elsewhere.
+    await world.addNode('a')
+
+    await world.settle()
+    await world.pass(removal.wait)
+
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', node: 'n1', attempt: removal.attempt }])
+    expect([...world.downloads.values()]).toEqual([1])
+    await world.deleteManager()
+    await world.settle()
+    await world.pass(10)
+    expect([await world.manager(), world.disks.size, world.violations]).toEqual([undefined, 0, []])
+  })
+
   test('to begin in time is given up, with the scheduler’s reason, and tried elsewhere', async () => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) await world.reconcile()

@@ -30,6 +30,8 @@ export interface RetryMemory {
   rejections: Map<string, string>
   /** The retry triggers that occurred since the Pods were created. */
   retryTriggers: Map<string, Set<RetryTrigger>>
+  /** The last state of Pods that another client removed. */
+  removed: Map<string, Pod>
 }
 
 export interface MoverMemory {
@@ -97,10 +99,11 @@ export function currentRetryMemory(manager: VolumeManager, { retries }: MoverMem
     refusals: new Map(),
     rejections: new Map(),
     retryTriggers: new Map(),
+    removed: new Map(),
     isTerminating: false,
   }
   const unsettled = new Set(unsettledMovers(manager))
-  for (const map of [known.refusals, known.retryTriggers]) {
+  for (const map of [known.refusals, known.retryTriggers, known.removed]) {
     for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)
   }
   retries.set(key, known)
@@ -110,7 +113,10 @@ export function currentRetryMemory(manager: VolumeManager, { retries }: MoverMem
 /** Remembers what a change shows: movers that are cached or have ended, and retry triggers. */
 export function observeChange(memory: MoverMemory, change: StoreChange, store: ObjectStore): void {
   const { type, before, after } = change
-  if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
+  if (type.kind === pods.kind) {
+    forgetMover(memory, (after ?? before) as Pod, after === undefined)
+    if (!after) rememberRemoved(memory, before as Pod, store)
+  }
   const rejected: [RetryTrigger, string[]] = ['namespace', takeRejected(change, memory)]
   const triggers = [...managersToRetry(change, store), rejected]
   for (const [trigger, keys] of triggers) {
@@ -129,6 +135,24 @@ function rememberTrigger(memory: MoverMemory, trigger: RetryTrigger, key: string
     retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
   }
 }
+
+/**
+ * Remembers the last state of a mover whose Pod is removed before its result is in the status. The result counts. Data of a mover without one
+ * is on its node, where the next attempt continues. On another node, it would stay there for ever.
+ */
+function rememberRemoved(memory: MoverMemory, pod: Pod, store: ObjectStore): void {
+  const key = readTask(pod)?.manager
+  if (key === undefined) return
+  const { namespace, name } = splitObjectKey(key)
+  const manager = store.get(volumeManagers, namespace, name)
+  const { name: podName = '', deletionTimestamp = REMOVED } = pod.metadata
+  if (!manager || !unsettledMovers(manager).includes(podName)) return
+  const { removed } = currentRetryMemory(manager, memory)
+  removed.set(podName, { ...pod, metadata: { ...pod.metadata, deletionTimestamp } })
+}
+
+/** The time of a removal that no cached state of the Pod announced. Only its presence matters. */
+const REMOVED = '1970-01-01T00:00:00Z'
 
 /** Remembers a VolumeManager whose mover the API server rejected in a namespace. */
 export function rememberRejection({ rejected }: MoverMemory, namespace: string, key: string): void {
@@ -168,20 +192,25 @@ function forgetMover({ created, progress, stopping }: MoverMemory, { metadata, s
   stopping.delete(key)
 }
 
-/** Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. */
+/**
+ * Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. A mover that was
+ * removed has its last state.
+ */
 export async function readUncached(
   manager: VolumeManager,
   store: ObjectStore,
   settings: VolumeSettings['movers'],
-  { created }: MoverMemory,
+  memory: MoverMemory,
 ): Promise<Pod[]> {
+  const { created } = memory
+  const { removed } = currentRetryMemory(manager, memory)
   const namespace = moverNamespace(manager, settings)
   const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
   const read = await Promise.all(
     missing.map(async (name) => {
       const pod = await store.read(pods, namespace, name)
       if (!pod) created.delete(objectKey(namespace, name))
-      return pod
+      return pod ?? removed.get(name)
     }),
   )
   return read.filter((pod) => pod !== undefined)
