@@ -5,6 +5,7 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { stringsAt } from '../../base/json-path.ts'
+import { listConfigs } from '../../core/volume-manager/known-status.ts'
 import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume-manager/rules/names.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
@@ -54,7 +55,7 @@ async function explainVolume(object: K8sObject, key: string, context: Context): 
 /** The VolumeManager, with the volume and the replica that have the key and the name. */
 function ownerNode(manager: VolumeManager, key: string, name: string, now: number): TreeNode {
   const reference = referenceOf(manager)
-  const config = manager.spec.volumeConfigs.find(({ id }) => volumeKey(manager, id) === key)
+  const config = listConfigs(manager).find(({ id }) => volumeKey(manager, id) === key)
   const replica = manager.status?.volumes
     ?.find(({ id }) => id === config?.id)
     ?.replicas?.find(({ claimName, revision, index }) => {

@@ -41,6 +41,14 @@ export function listConfigs({ spec }: Pick<VolumeManager, 'spec'>): readonly Vol
   return listObjects(spec?.volumeConfigs)
 }
 
+/** Why the volumes of a spec cannot be read; undefined if they can. A volume without a name has no data that could be recognized. */
+export function unreadableConfigs({ spec }: Pick<VolumeManager, 'spec'>): string | undefined {
+  const configs: unknown = spec?.volumeConfigs ?? []
+  if (!Array.isArray(configs)) return 'spec.volumeConfigs: must be a list; correct it'
+  const wrong = configs.findIndex((one) => !isObject(one) || typeof one['id'] !== 'string')
+  return wrong < 0 ? undefined : `spec.volumeConfigs[${wrong}]: must be an object with an id; correct or remove it`
+}
+
 /** Returns the volumes of a status; none of a status whose volumes are no list. */
 export function listVolumes({ status }: Pick<VolumeManager, 'status'>): readonly VolumeStatus[] {
   return Array.isArray(status?.volumes) ? status.volumes : []
@@ -92,15 +100,15 @@ function withTexts<T extends object>(part: T): T {
 /** The inputs of the plan on which the known part depends. */
 type Known = Pick<VolumeManagerInput, 'manager' | 'isManaged' | 'settings' | 'now'>
 
-/** The VolumeManager with the part of its status that its plan may use. */
+/** The VolumeManager with its readable volumes, and with the part of its status that its plan may use. */
 export function withKnownStatus(input: Known): VolumeManager {
-  const { manager } = input
-  const { status } = manager
+  const { status } = input.manager
+  const volumeConfigs = listConfigs(input.manager).filter(({ id }) => typeof id === 'string')
+  const manager = { ...input.manager, spec: { ...input.manager.spec, volumeConfigs } }
   if (status === undefined) return manager
   const volumes = listObjects<VolumeStatus>(status.volumes).filter(({ id }) => typeof id === 'string')
-  const configs = listConfigs(manager)
   const known = volumes.map((volume) =>
-    knownVolume(volume, { ...input, config: configs.find(({ id }) => id === volume.id) }),
+    knownVolume(volume, { ...input, config: volumeConfigs.find(({ id }) => id === volume.id) }),
   )
   return { ...manager, status: { ...status, volumes: known } }
 }

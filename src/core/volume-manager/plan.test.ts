@@ -225,3 +225,33 @@ describe('a plan', () => {
     expect(patch).toMatchObject({ patch: { status: { volumes: [{ id: 'vol1' }] } } })
   })
 })
+
+describe('a spec with volumes that cannot be read, as the CRD of VCK allows', () => {
+  const withSpec = (volumeConfigs: unknown, metadata: object = {}): VolumeManager => {
+    const manager = managerWith({ replicas: [ready] }, metadata)
+    return { ...manager, spec: { volumeConfigs } as never }
+  }
+  const input = { nodes: nodesWithData, movers: [makeMover({ index: 9 }, { phase: 'Running' }, 'n1')] }
+
+  test.each<{ volumes: unknown; at: string }>([
+    ...[null, 'x', 1, [], {}, { id: 1 }].map((one) => ({ volumes: [config, one], at: 'spec.volumeConfigs[1]' })),
+    { volumes: [null], at: 'spec.volumeConfigs[0]' },
+    { volumes: 'x', at: 'spec.volumeConfigs' },
+    { volumes: {}, at: 'spec.volumeConfigs' },
+  ])('names $at for $volumes, and touches no data', ({ volumes, at }) => {
+    const plan = planVolumeManager(makeVolumeInput({ ...input, manager: withSpec(volumes) }))
+
+    expect(plan.actions.map(short)).toEqual(['patch status of sales', 'event Failed'])
+    const [action] = plan.actions
+    const { conditions, ...status } = (action?.kind === 'patch' && action.patch['status']) as Record<string, unknown>
+    expect(status).toEqual({ state: 'Failed', message: 'failed to deploy all the sub-resources' })
+    const message = expect.stringContaining(`${at}: must be`)
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', reason: 'InvalidSpec', message }))
+  })
+
+  test('is deleted with its data', () => {
+    const manager = withSpec([null], { deletionTimestamp: at(0) })
+    const plan = planVolumeManager(makeVolumeInput({ ...input, movers: [], manager }))
+    expect(plan.actions.map(short)).toEqual(['patch labels of n1', 'patch status of sales', 'event Pending'])
+  })
+})

@@ -8,7 +8,7 @@ import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
 import { type Action, nodePatchOf, type Plan, patchOf, statusPatchOf, type Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { withKnownStatus } from './known-status.ts'
+import { unreadableConfigs, withKnownStatus } from './known-status.ts'
 import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
 import { skipNodes } from './nodes/leftovers.ts'
 import { observeVolumes } from './observe.ts'
@@ -18,7 +18,7 @@ import { isUsable } from './replica/download.ts'
 import { planVolume, type VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 import { startMovers } from './schedule/start.ts'
-import { buildManagerStatus, statusEvents } from './status/conditions.ts'
+import { buildManagerStatus, statusEvents, unreadableStatus } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
 import { earliest } from './time.ts'
 
@@ -47,6 +47,8 @@ export function planVolumeManager(stored: VolumeManagerInput): Plan {
     return { actions: [setFinalizers(manager, [...finalizers, VOLUME_FINALIZER])] }
   }
   const goal = deletionTimestamp || isCompleted(manager) ? 'deleted' : 'present'
+  const unreadable = goal === 'present' ? unreadableConfigs(stored.manager) : undefined
+  if (unreadable !== undefined) return planUnreadable(stored, unreadable)
   const configs = manager.spec?.volumeConfigs ?? []
   const plans = observeVolumes(input).map((observed) =>
     planVolume(
@@ -99,6 +101,14 @@ export function planVolumeManager(stored: VolumeManagerInput): Plan {
     actions: [...writes, ...[...skipped.actions, ...events].map((action) => elsewhere(input, action))],
     requeueAfterMs: dueAt === undefined ? undefined : Math.max(MIN_REQUEUE_MS, dueAt - input.now),
   })
+}
+
+/** The plan for volumes that cannot be read: their data and movers stay as they are. */
+function planUnreadable({ manager, now }: VolumeManagerInput, message: string): Plan {
+  const status = unreadableStatus(manager, message, now)
+  const change = mergePatch(manager.status ?? {}, status)
+  if (!change) return { actions: [] }
+  return { actions: [statusPatchOf(volumeManagers, manager, change), ...statusEvents(manager, status, [])] }
 }
 
 /** Plans the end of movers whose VolumeManager was deleted in spite of its finalizer, or whose leftover is gone. */

@@ -78,6 +78,22 @@ export function buildManagerStatus(
   }
 }
 
+/** The status of a VolumeManager whose volumes cannot be read. Their own status stays. */
+export function unreadableStatus(
+  { metadata, status }: VolumeManager,
+  detail: string,
+  now: number,
+): VolumeManagerStatus {
+  const states = readiness({ isReady: false, isStalled: true, reason: 'InvalidSpec', message: detail })
+  return defined({
+    ...status,
+    state: 'Failed' as const,
+    message: MESSAGES.failed,
+    observedGeneration: metadata.generation,
+    conditions: withConditions(status?.conditions, states, metadata.generation, now, [STALLED]),
+  })
+}
+
 /** The condition of data that is written back; absent for other data. */
 function writtenBack({ spec }: VolumeManager, summaries: readonly VolumeSummary[]): ConditionState[] {
   const failing = notWrittenBack(summaries)
