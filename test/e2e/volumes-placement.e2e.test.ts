@@ -113,6 +113,28 @@ describe('a DaemonSet', () => {
     expect(after).not.toEqual(before)
   })
 
+  test('with an affinity of its own follows its data, also after it is applied on the server again', async () => {
+    const own = daemonSetOf('applied', 'applied') as { spec: { template: PodTemplate } }
+    own.spec.template.spec = { ...own.spec.template.spec, affinity: { nodeAffinity: onNodes('node-1', 'node-2') } }
+    const apply = (...more: string[]) =>
+      cluster.plane.kubectl(['apply', '--server-side', ...more, '-f', '-'], { input: JSON.stringify(own) })
+    await cluster.create(volumeManagerOf('applied', volume(1, { nodeAffinity: onNodes('node-1') })))
+    await cluster.reached('applied', 'Running')
+    await apply()
+    await apply()
+    await runsOn('applied', ['node-1'])
+
+    await cluster.putBucket('applied', TRAIN, 'train/')
+    const changed = s3Volume(cluster.proxy, 's3://applied/train/', { nodeAffinity: onNodes('node-2') })
+    const patch = JSON.stringify({ spec: { volumeConfigs: [changed] } })
+    await cluster.plane.kubectl(['patch', 'vmgr', 'applied', '--type=merge', '-p', patch])
+    await runsOn('applied', ['node-2'])
+    await apply('--force-conflicts')
+
+    await runsOn('applied', ['node-2'])
+    expect(await requiredLabels('applied')).toEqual(['kubernetes.io/hostname', expect.stringMatching(/^vck\./)])
+  })
+
   test('that only prefers a volume runs on every node, and has the data where it is', async () => {
     await cluster.create(volumeManagerOf('optional', volume(2)))
     const withData = await cluster.labeledNodes(await cluster.reached('optional', 'Running'))
