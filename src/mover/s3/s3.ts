@@ -49,6 +49,9 @@ export interface Bucket {
 
 const DEFAULT_REGION = 'us-east-1'
 
+/** Such as an object with SSE-C or a token that has expired, and missing rights or the wrong clock of a node. */
+const AMBIGUOUS: ReadonlySet<number> = new Set([400, 403])
+
 const digest: Digest = {
   sha256: (text) => hash('sha256', text),
   hmac: (key, text) => createHmac('sha256', key).update(text).digest(),
@@ -118,13 +121,13 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     return http.send(request, signal, receive)
   }
 
-  /** Status 400 has many reasons, and a response to HEAD has no body with the reason. The response to GET has it. */
+  /** Some statuses have many reasons, and a response to HEAD has no body with the reason. The response to GET has it. */
   async function withReason(request: ObjectRequest, answer: HttpResponse, signal: AbortSignal): Promise<HttpResponse> {
-    if (request.method !== 'HEAD' || answer.status !== 400) return answer
+    if (request.method !== 'HEAD' || !AMBIGUOUS.has(answer.status)) return answer
     const get: ObjectRequest = { ...request, method: 'GET', headers: { ...request.headers, range: 'bytes=0-0' } }
     return exchange(get, signal, ({ status }) => {
       // The object itself is not read.
-      if (status !== 400) throw errorOfResponse(objectUri(request.key), answer)
+      if (status !== answer.status) throw errorOfResponse(objectUri(request.key), answer)
       return undefined
     })
   }
