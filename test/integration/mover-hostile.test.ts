@@ -135,6 +135,16 @@ test('whatever the keys, sizes, ETags and bodies', async () => {
   )
 }, 120_000)
 
+test('sizes whose sum is no exact number are refused', async () => {
+  const objects = ['raw/a', 'raw/b'].map((key) => ({ key, size: '9007199254740991', etag: 'e', body: '1' }))
+  pages = () => ({ objects, next: undefined })
+
+  const { result } = await download()
+
+  expect(result).toMatchObject({ outcome: 'failed', code: 'Rejected', retry: false })
+  expect(result.message).toContain('the server lists more bytes than any disk has')
+})
+
 describe('a listing that does not end is refused', () => {
   const good = (key: string): Listed => ({ key, size: '1', etag: 'e', body: '1' })
 

@@ -1,7 +1,7 @@
 /** The manifest of a download: the list of its objects, in a file. The list of a million objects must not be in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { defined } from '../../base/json.ts'
+import { defined, isCount } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
 import { MoverError } from '../mover-error.ts'
 import { listObjects } from '../objects/listing.ts'
@@ -63,6 +63,8 @@ export async function writeManifest(
       if (!isFolder) {
         files += 1
         bytes += object.size
+        if (!isCount(bytes))
+          throw new MoverError('Rejected', `${store.objectUri('')}: the server lists more bytes than any disk has`)
       }
       const line = `${JSON.stringify({ ...object, path: chosen.path, ...defined({ isFolder: isFolder || undefined }) })}\n`
       hash.update(line)
