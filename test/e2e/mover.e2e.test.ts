@@ -92,6 +92,12 @@ test('downloads, uploads and deletes with a real server; Events and result show 
   await run(s3, 'download', ['--source', 's3://lake/copy/large.bin', '--target', join(root, 'back')])
   expect(large.equals(await readFile(join(root, 'back', 'large.bin')))).toBe(true)
 
+  // Parts that are too large for the memory are read while they are sent, and signed before.
+  const streamed = ['--source', join(root, 'back'), '--target', 's3://lake/streamed/', '--part-size', '17Mi']
+  expect((await run(s3, 'upload', streamed)).result).toMatchObject({ outcome: 'completed', movedBytes: large.length })
+  await run(s3, 'download', ['--source', 's3://lake/streamed/large.bin', '--target', join(root, 'again')])
+  expect(large.equals(await readFile(join(root, 'again', 'large.bin')))).toBe(true)
+
   await run(s3, 'delete', ['--target', join(root, 'data')])
   expect((await readdir(root)).filter((name) => name.includes('data'))).toEqual([])
 })
