@@ -102,6 +102,14 @@ describe('with a configuration, the rights are those that its features need', ()
   })
 })
 
+test('a namespace such as `on` is a text for kubectl, which reads YAML 1.1', async () => {
+  const folder = makeFolder({ 'lodestone.yaml': { leaderElection: { namespace: 'on' } } })
+  const { stdout } = await runWords(['manifests', 'election', '--config', join(folder, 'lodestone.yaml')])
+  const objects = parseAllDocuments(stdout, { version: '1.1' }).map((document) => document.toJS() as K8sObject)
+
+  expect(objects.map(({ metadata }) => metadata.namespace)).toEqual(['on', 'on'])
+})
+
 test('with a namespace for all movers, rights on their Pods and Secrets are only there', async () => {
   const config = { volumes: { enabled: true, movers: { namespace: 'movers' } } }
   const file = join(makeFolder({ 'lodestone.yaml': config }), 'lodestone.yaml')

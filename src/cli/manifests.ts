@@ -1,7 +1,6 @@
 /** `lodestone manifests`: prints CRDs, registration and RBAC as YAML. */
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { stringify } from 'yaml'
 import { customResourceDefinitions } from '../api/crds.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { chartValuesSchema } from '../app/config/chart-values.ts'
@@ -22,6 +21,7 @@ import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from './command.ts'
 import { configOption } from './options/read-config.ts'
 import { readCaFile } from './options/read-values.ts'
+import { renderYaml } from './output.ts'
 import { apiPage } from './pages/api-page.ts'
 import { dashboard } from './pages/dashboard.ts'
 import { eventsPage } from './pages/events-page.ts'
@@ -210,5 +210,5 @@ function parseParts(words: string[]): readonly Part[] {
 }
 
 function toYaml(objects: readonly K8sObject[]): string {
-  return objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
+  return objects.map(renderYaml).join('---\n')
 }

@@ -548,6 +548,49 @@ test.each([
   expect(stdout).not.toContain('lodestone-uninstall')
 })
 
+/** Values whose texts are all the same name, as far as the chart allows. */
+const named = (mode: string, name: string) => ({
+  mode,
+  image: { registry: name, repository: name },
+  imagePullSecrets: [{ name }],
+  config: { volumes: { enabled: mode === 'member', movers: { namespace: name, serviceAccountName: name } } },
+  systems: { [name]: { system: name, plugin: 's3' } },
+  systemSecrets: [name],
+  certManager: { enabled: true, issuerRef: { name, group: name } },
+  serviceAccount: { name },
+  priorityClassName: name,
+  serviceMonitor: { enabled: true, namespace: name },
+  prometheusRule: { enabled: true, namespace: name },
+  dashboard: { enabled: true, namespace: name },
+  page: {
+    enabled: true,
+    hosts: [name],
+    tlsSecret: name,
+    kubeconfigSecret: { name: mode === 'hub' ? name : '', key: name },
+  },
+  kubeconfigSecret: { name: mode === 'hub' ? name : '', key: name },
+  uninstallHook: { kubeconfigSecret: { name, key: name } },
+})
+
+describe.each(['1e3', '007', 'on', 'null'])('the name %s is a text in every object', (name) => {
+  test.each(['member', 'hub', 'hub-objects'])('%s', async (mode) => {
+    const render = async (release: string) => {
+      const words = ['template', release, chart, '--kube-version', '1.35.0', ...kindsOfCluster, '--namespace', release]
+      const { code, stdout, stderr } = await helm.run(words, named(mode, release))
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      // As kubectl and helm read it, with the files of ConfigMaps.
+      const objects = parseAllDocuments(stdout, { version: '1.1' }).map((document) => document.toJS())
+      const ignored = ['checksum/config', 'lodestone.json']
+      return JSON.stringify(objects, (key, value) => {
+        if (ignored.includes(key)) return ''
+        return typeof value === 'string' && value.endsWith('\n') ? parse(value) : value
+      })
+    }
+
+    expect(JSON.parse(await render(name))).toEqual(JSON.parse((await render('x-name')).replaceAll('x-name', name)))
+  })
+})
+
 test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks', () => {
   const own = rendered['hub']?.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
   const kinds = new Set(own?.map(({ kind }) => kind))

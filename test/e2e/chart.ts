@@ -16,7 +16,7 @@ export const namespaceOf = (name: string, labels = {}) => ({
 })
 
 export interface Helm {
-  // Runs helm in the namespace of Lodestone; a failure is a result too. An uninstallation needs --no-hooks: nothing runs Jobs.
+  // Runs helm in the namespace of Lodestone, or in that of the words; a failure is a result too. An uninstallation needs --no-hooks: nothing runs Jobs.
   run(words: string[], values?: object): Promise<CommandResult>
   // Renders the chart without its test; the API server validates the objects.
   render(values: object): Promise<CommandResult>
@@ -35,8 +35,8 @@ export async function openHelm(kubeconfig = ''): Promise<Helm> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: kubeconfig }
   const run: Helm['run'] = async (words, values) => {
     const file = join(folder, 'values.yaml')
-    if (values) await writeFile(file, stringify(values))
-    const args = [...words, '--namespace', namespace, ...(values ? ['--values', file] : [])]
+    if (values) await writeFile(file, stringify(values, { compat: 'yaml-1.1' }))
+    const args = ['--namespace', namespace, ...words, ...(values ? ['--values', file] : [])]
     return runCommand(program, args, { cwd: folder, env, timeoutMs: 120_000 })
   }
   return {

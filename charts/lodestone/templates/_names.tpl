@@ -1,13 +1,13 @@
 {{- /* The labels of the chart. Those of a file and of the values are added by `lodestone.metadata`. */ -}}
 {{- define "lodestone.labels" -}}
 app.kubernetes.io/name: lodestone
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- define "lodestone.selector" -}}
 app.kubernetes.io/name: lodestone
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 {{- /*
 The metadata of an object: takes root and name, and optionally namespace, labels and annotations. The labels of the chart win. `component`
@@ -18,9 +18,9 @@ replaces the label of the name in pods that the Service must not select.
 {{- $labels := mustMerge (include "lodestone.labels" $root | fromYaml) (deepCopy (.labels | default dict)) (deepCopy ($root.Values.commonLabels | default dict)) -}}
 {{- with .component }}{{- $_ := set $labels "app.kubernetes.io/name" . }}{{- end }}
 {{- $annotations := mustMerge (deepCopy (.annotations | default dict)) (deepCopy ($root.Values.commonAnnotations | default dict)) -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- with .namespace }}
-namespace: {{ . }}
+namespace: {{ . | quote }}
 {{- end }}
 labels: {{- toYaml $labels | nindent 2 }}
 {{- with $annotations }}
@@ -95,7 +95,7 @@ optionally activeDeadlineSeconds, configMap and kubeconfigSecret.
 */ -}}
 {{- define "lodestone.commandPod" -}}
 {{- $root := .root -}}
-serviceAccountName: {{ .serviceAccountName }}
+serviceAccountName: {{ .serviceAccountName | quote }}
 restartPolicy: Never
 {{- with .activeDeadlineSeconds }}
 activeDeadlineSeconds: {{ . }}
@@ -135,10 +135,10 @@ containers:
       {{- end }}
 volumes:
   - name: config
-    configMap: { name: {{ .configMap | default "lodestone" }} }
+    configMap: { name: {{ .configMap | default "lodestone" | quote }} }
   {{- with .kubeconfigSecret }}
   - name: kubeconfig
-    secret: { secretName: {{ . }} }
+    secret: { secretName: {{ . | quote }} }
   {{- end }}
 {{- end }}
 {{- /* How a monitor scrapes a port: takes serviceMonitor or podMonitor of the values. */ -}}
@@ -163,10 +163,10 @@ server:
 registration:
   mode: {{ $mode }}
   {{- if eq $mode "url" }}
-  url: {{ .Values.registration.url | default (printf "https://lodestone.%s.svc:443" .Release.Namespace) }}
+  url: {{ .Values.registration.url | default (printf "https://lodestone.%s.svc:443" .Release.Namespace) | quote }}
   {{- end }}
   service:
-    namespace: {{ .Release.Namespace }}
+    namespace: {{ .Release.Namespace | quote }}
     name: lodestone
     port: 443
 certificates:
@@ -176,12 +176,12 @@ certificates:
   {{- else }}
   source: secret
   secret:
-    namespace: {{ .Release.Namespace }}
+    namespace: {{ .Release.Namespace | quote }}
     name: lodestone-certificates
   {{- end }}
 leaderElection:
   enabled: true
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   name: lodestone
 {{- if eq .Values.mode "member" }}
 # Where pods run there is nothing to distribute, and no reason to read Secrets.
