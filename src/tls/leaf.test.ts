@@ -12,7 +12,7 @@ import { belongsTo, certificateHosts, isSignedBy, type PemPair, parseCertificate
 
 const now = Date.now()
 const DAY = 24 * 3600 * 1000
-const HOSTS = ['lodestone.lodestone-system.svc', 'LOCALHOST', '*.example.com', '127.0.0.1', '::1', '2001:DB8:0::7']
+const HOSTS = ['lodestone.lodestone-system.svc.', 'LOCALHOST', '*.example.com.', '127.0.0.1', '::1', '2001:DB8:0::7']
 let ca: PemPair
 let leaf: PemPair
 
@@ -28,6 +28,7 @@ describe('a serving certificate', () => {
     const others = ['example.com', 'lodestone', '127.0.0.2', '::2', '*.lodestone-system.svc']
     expect(uncoveredHosts(parsed, others)).toEqual(others)
     expect(certificateHosts(parsed)).toHaveLength(HOSTS.length)
+    expect(certificateHosts(parsed).filter((host) => host.endsWith('.'))).toEqual([])
     expect(normalizeHosts(certificateHosts(parsed))).toEqual(normalizeHosts(HOSTS))
   })
 

@@ -1,6 +1,6 @@
 /** Parses certificates and keys in PEM form, and checks whether they belong to each other. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { isIP } from 'node:net'
+import { serverName } from '../base/net/server-name.ts'
 import type { Validity } from './renew.ts'
 
 /** A certificate and its private key, both in PEM form. */
@@ -50,9 +50,10 @@ export function isSignedBy(certificate: ParsedCertificate, ca: ParsedCertificate
 export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly string[]): string[] {
   const own = certificateHosts(certificate)
   return hosts.filter((host) => {
-    if (isIP(host) !== 0) return certificate.x509.checkIP(host) === undefined
-    if (host.startsWith('*.')) return !own.includes(host.toLowerCase())
-    return certificate.x509.checkHost(host, { subject: 'never' }) === undefined
+    const name = serverName(host)
+    if (name === undefined) return certificate.x509.checkIP(host) === undefined
+    if (name.startsWith('*.')) return !own.includes(name.toLowerCase())
+    return certificate.x509.checkHost(name, { subject: 'never' }) === undefined
   })
 }
 

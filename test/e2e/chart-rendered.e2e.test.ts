@@ -606,6 +606,20 @@ test('with cert-manager, Lodestone serves its certificate and needs no right to 
   expect(fieldOf('member', 'Certificate/lodestone-tls', 'spec.dnsNames')).toContain(`lodestone.${namespace}.svc`)
 })
 
+test('the certificate of cert-manager names the host of the URL without its final dot', async () => {
+  const values = {
+    certManager: { enabled: true },
+    registration: { mode: 'url', url: 'https://admission.example.org.' },
+  }
+  const { stdout } = await helm.run(['template', 'lodestone', chart, '--kube-version', '1.35.0'], values)
+  const certificates = parseAllDocuments(stdout).map(
+    (document) => document.toJS() as { spec?: { dnsNames?: string[] } },
+  )
+  const names = certificates.flatMap((object) => object?.spec?.dnsNames ?? [])
+
+  expect(names.filter((name) => name.includes('example.org'))).toEqual(['admission.example.org'])
+})
+
 test('the account of the page also reads the kinds and the ConfigMap of the configuration', async () => {
   const config = {
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },

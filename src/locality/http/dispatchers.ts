@@ -1,9 +1,10 @@
 /** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
-import type { Agent, Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { defined } from '../../base/json.ts'
 import { isLoopback } from '../../base/net/network.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
+import { serverName } from '../../base/net/server-name.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import { LocalityError } from '../locality.ts'
 
@@ -45,16 +46,16 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
   // The caller limits the time of each request as a whole.
   const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false }
   const connect = { ...readTls(tls), timeout: timeoutMs }
-  let direct: Agent | undefined
-  const proxies = new Map<string, Route>()
+  // One for each proxy, and for each server whose name in TLS is not that of its URL.
+  const routes = new Map<string, Route>()
 
-  function openProxy(text: string, { Pool, ProxyAgent }: typeof import('undici')): Route {
+  function openProxy(text: string, servername: object, { Pool, ProxyAgent }: typeof import('undici')): Route {
     const uri = parseProxy(text)
     const dispatcher = new ProxyAgent({
       ...common,
       uri: uri.href,
       // Without `ca`, Node trusts its own certificates and those of NODE_EXTRA_CA_CERTS.
-      requestTls: connect,
+      requestTls: { ...connect, ...servername },
       proxyTls: { timeout: timeoutMs },
       // CONNECT is a separate request: a proxy that does not respond to it would keep the connection open.
       clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: timeoutMs }),
@@ -67,18 +68,18 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
       const client = await loadHttpClient()
       // As in Go, a server on this machine is never reached through a proxy.
       const text = isLoopback(url.hostname) ? undefined : proxyFor(url, env)
-      if (text === undefined) {
-        direct ??= new client.Agent({ ...common, connect })
-        return { dispatcher: direct }
-      }
-      const route = proxies.get(text) ?? openProxy(text, client)
-      proxies.set(text, route)
+      const servername = defined({ servername: url.hostname.endsWith('.') ? serverName(url.hostname) : undefined })
+      const key = JSON.stringify([text, servername])
+      const route =
+        routes.get(key) ??
+        (text === undefined
+          ? { dispatcher: new client.Agent({ ...common, connect: { ...connect, ...servername } }) }
+          : openProxy(text, servername, client))
+      routes.set(key, route)
       return route
     },
     async close() {
-      await Promise.all(
-        [direct, ...[...proxies.values()].map(({ dispatcher }) => dispatcher)].map((one) => one?.close()),
-      )
+      await Promise.all([...routes.values()].map(({ dispatcher }) => dispatcher.close()))
     },
   }
 }

@@ -136,6 +136,13 @@ describe('to a server with https', () => {
     expect(certified).toEqual([wantCertificate])
   })
 
+  test('a host with a final dot is named without it, and so is its certificate', async () => {
+    const names: string[] = []
+    server.on('secureConnection', (socket: { servername: string }) => names.push(socket.servername))
+    await get(`https://${HOST}.`, { HTTPS_PROXY: proxy.url }, { tls: { caFile: 'ca.crt' } })
+    expect([proxy.requests, names]).toEqual([[`CONNECT ${HOST}.:443`], [HOST]])
+  })
+
   test('a server with an unknown authority is rejected', async () => {
     expect((await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('rejected')
     expect(certified).toEqual([])

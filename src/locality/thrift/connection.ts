@@ -1,6 +1,8 @@
 /** A connection to a Thrift server: one call at a time, each reply within the limits of the protocol. The caller limits the time. */
-import { connect, isIP, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { defined } from '../../base/json.ts'
+import { serverName } from '../../base/net/server-name.ts'
 import { LocalityError } from '../locality.ts'
 import { ByteQueue } from './byte-queue.ts'
 import type { Decoding } from './decode.ts'
@@ -29,8 +31,8 @@ export class ThriftConnection {
 
   /** Connects. The first write waits for the connection. */
   constructor({ host, port, tls }: ThriftTarget) {
-    // A host name is checked against the certificate; an address must not be sent as a server name (RFC 6066, 3).
-    const servername = isIP(host) === 0 ? { servername: host } : {}
+    // A host name is checked against the certificate.
+    const servername = defined({ servername: serverName(host) })
     this.#socket = tls === undefined ? connect({ host, port }) : connectTls({ ...tls, ...servername, host, port })
     // Reads report errors. Without a listener, an error before the first read would end the process.
     this.#socket.on('error', () => undefined)

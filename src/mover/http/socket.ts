@@ -8,6 +8,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { defined } from '../../base/json.ts'
 import { localHostFault } from '../../base/net/local-address.ts'
 import { proxyFor } from '../../base/net/proxy.ts'
+import { serverName } from '../../base/net/server-name.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import { MoverError } from '../mover-error.ts'
 import { ProtocolError, ResponseReader } from './response-reader.ts'
@@ -83,9 +84,7 @@ async function openTls(
   { ca }: Pick<SocketOptions, 'ca'>,
 ): Promise<Socket> {
   const { connect } = await import('node:tls')
-  // RFC 6066 allows only names here, no addresses.
-  const servername = /^[\d.]+$|:/.test(host) ? '' : host
-  return whenOpen(connect({ host, servername, ...to, ...defined({ ca }) }), 'secureConnect')
+  return whenOpen(connect({ host, servername: serverName(host) ?? '', ...to, ...defined({ ca }) }), 'secureConnect')
 }
 
 function whenOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<Socket> {

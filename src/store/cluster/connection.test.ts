@@ -1,4 +1,6 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
@@ -50,6 +52,20 @@ async function serveAt(port: number, options: object): Promise<FakeApiServer> {
   const server = await new FakeApiServer([resourceBindings], options).listen(port)
   onTestFinished(() => server.close())
   return server
+}
+
+/** Serves a proxy that connects every host to one server. Returns its URL. */
+async function serveProxyTo(server: string): Promise<string> {
+  const proxy = createServer().on('connect', (_request: IncomingMessage, socket) => {
+    const onward = connect(Number(new URL(server).port), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      socket.pipe(onward).pipe(socket)
+    })
+    for (const end of [socket, onward]) end.on('error', () => end.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void proxy.close())
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
 }
 
 /** Writes the files that the kubelet mounts into a pod, and returns their folder. */
@@ -116,6 +132,25 @@ describe('a connection', () => {
     const files = { 'client-certificate': 'me.crt', 'client-key': 'me.key' }
     expect(await get({ kubeconfig: await writeConfig(server.url, files) })).toBeDefined()
     await expect(get({ kubeconfig: await writeConfig(server.url) })).rejects.toThrow()
+  })
+
+  test('names a server without the final dot of its host, which kube-apiserver rejects', async () => {
+    const names: string[] = []
+    const server = await serve({
+      SNICallback(name: string, callback: (error: null) => void) {
+        names.push(name)
+        callback(null)
+      },
+    })
+    const address = server.url.replace('127.0.0.1', 'hub.invalid.')
+    const cluster = { 'proxy-url': await serveProxyTo(server.url), 'certificate-authority-data': undefined }
+    const insecure = { ...cluster, 'insecure-skip-tls-verify': true }
+
+    expect(await get({ kubeconfig: await writeConfig(address, {}, insecure) })).toBeDefined()
+    expect(
+      await get({ kubeconfig: await writeConfig(address, {}, { ...insecure, 'tls-server-name': 'a.b' }) }),
+    ).toBeDefined()
+    expect(names).toEqual(['hub.invalid', 'a.b'])
   })
 
   test.each([

@@ -3,6 +3,7 @@ import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { defined } from '../../base/json.ts'
+import { serverName } from '../../base/net/server-name.ts'
 import { printable } from '../../base/printable.ts'
 import type { ApiConnection, Credentials, RequestObserver } from './api-connection.ts'
 import { CredentialsError } from './api-error.ts'
@@ -168,7 +169,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     ca: ca || undefined,
     cert: cert || undefined,
     key: key || undefined,
-    servername: servername || undefined,
+    servername: servername || serverName(new URL(cluster.server).hostname),
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   })
