@@ -51,6 +51,8 @@ export interface AppInput {
   readServerInfo?: () => Promise<ServerInfo>
   /** Reads when the credentials for the API server end; absent if there is none, as in a folder. */
   readCredentials?: () => Promise<CredentialsLifetime | undefined>
+  /** Returns why the kubeconfig is not used as it is now; undefined if it is. */
+  sourceProblem?: () => string | undefined
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -94,7 +96,7 @@ export async function startApp(input: AppInput): Promise<App> {
 
 /** Opens the parts in order, and adds each to the shutdown. */
 async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App, 'stop'>> {
-  const { config, configSource, store, readServerInfo, readCredentials, log, metrics } = input
+  const { config, configSource, store, readServerInfo, readCredentials, sourceProblem, log, metrics } = input
   // The first review must not wait for it.
   compilePendingSchemas()
   const live = openLiveConfig({ config, source: configSource, log })
@@ -109,13 +111,16 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
 
   const registration = openRegistrationState(config)
   const credentials =
-    readCredentials && openCredentialsReport({ read: readCredentials, now: wallClock.now, log, metrics })
+    readCredentials && openCredentialsReport({ read: readCredentials, sourceProblem, now: wallClock.now, log, metrics })
   if (credentials) shutdown.add('last', 'credentials', startCredentialChecks(credentials))
   const leadership = openLeadershipState(systemClock)
   const warnings = () =>
-    [registration.kept(), credentials?.warning(), electionWarning(leadership), volumesWarning(config, store)].flatMap(
-      (warning) => warning ?? [],
-    )
+    [
+      registration.kept(),
+      ...(credentials?.warnings() ?? []),
+      electionWarning(leadership),
+      volumesWarning(config, store),
+    ].flatMap((warning) => warning ?? [])
   const readiness = openReadiness({ store, registration, leadership, stopping: shutdown.begun, now: wallClock.now })
   const health = await openHealth({ config, notReady: readiness.reasons, warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)

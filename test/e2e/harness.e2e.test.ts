@@ -159,6 +159,7 @@ function listenTo(connection: ApiConnection): { connection: ApiConnection; recei
       },
       stream: async (...given) => heard(await connection.stream(...given)),
       credentialsLifetime: () => connection.credentialsLifetime(),
+      sourceProblem: () => connection.sourceProblem(),
       close: () => connection.close(),
     },
   }

@@ -35,19 +35,38 @@ test('the report warns once in the log, in readiness while they end soon, and in
   const expiry = async () => (await metrics.credentialsExpiry.get()).values[0]?.value
 
   await report.check()
-  expect({ warning: report.warning(), expiry: await expiry() }).toEqual({ warning: undefined, expiry: 30 * 86_400 })
+  expect({ warnings: report.warnings(), expiry: await expiry() }).toEqual({ warnings: [], expiry: 30 * 86_400 })
 
   now = 28 * DAY_MS
   await report.check()
   await report.check()
-  expect(report.warning()).toBe(
+  expect(report.warnings()).toEqual([
     'the credentials for the API server end at 1970-01-31T00:00:00.000Z; renew the kubeconfig with lodestone kubeconfig',
-  )
+  ])
   expect(lines.map(({ msg }) => msg)).toEqual(['credentials end soon'])
 
   lifetime = undefined
   await report.check()
-  expect({ warning: report.warning(), expiry: await expiry() }).toEqual({ warning: undefined, expiry: 0 })
+  expect({ warnings: report.warnings(), expiry: await expiry() }).toEqual({ warnings: [], expiry: 0 })
+})
+
+test('a kubeconfig that is not used as it is causes a warning, and one line for each reason', async () => {
+  const lines: { msg: string; reason?: string }[] = []
+  const output = { write: (line: string) => lines.push(JSON.parse(line)) }
+  const { log } = openLogger({ level: 'info', format: 'json', output })
+  let problem: string | undefined = 'another server'
+  const input = { read: async () => undefined, sourceProblem: () => problem, now: () => 0, log, metrics: openMetrics() }
+  const report = openCredentialsReport(input)
+
+  await report.check()
+  await report.check()
+  expect(report.warnings()).toEqual(['another server'])
+  problem = undefined
+  await report.check()
+  expect(report.warnings()).toEqual([])
+  expect(lines.map(({ msg, reason }) => ({ msg, reason }))).toEqual([
+    { msg: 'the kubeconfig is not used as it is now', reason: 'another server' },
+  ])
 })
 
 test('credentials that cannot be read cause no warning: the requests report them', async () => {
@@ -57,7 +76,7 @@ test('credentials that cannot be read cause no warning: the requests report them
   }
   const report = openCredentialsReport({ read, now: () => 0, log, metrics: openMetrics() })
   await report.check()
-  expect(report.warning()).toBeUndefined()
+  expect(report.warnings()).toEqual([])
 })
 
 test('of a token and a client certificate, the one that ends first counts', async () => {

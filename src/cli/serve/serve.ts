@@ -169,6 +169,7 @@ async function openStores(
     | 'probeWebhooks'
     | 'readServerInfo'
     | 'readCredentials'
+    | 'sourceProblem'
   >
 > {
   const observer = observeStore(log, metrics)
@@ -210,5 +211,6 @@ async function openStores(
     probeWebhooks: openWebhookProbe(connection),
     readServerInfo: openServerInfo(connection),
     readCredentials: connection.credentialsLifetime,
+    sourceProblem: connection.sourceProblem,
   }
 }

@@ -37,6 +37,8 @@ export interface ApiConnection {
   stream(path: string, input: StreamInput): Promise<AsyncIterable<Uint8Array>>
   /** Returns the present lifetime of the credentials (see `credentialsLifetime`). Throws when they cannot be read. */
   credentialsLifetime(): Promise<CredentialsLifetime | undefined>
+  /** Returns why the files with the credentials are not used as they are now; undefined if they are. */
+  sourceProblem(): string | undefined
   /** Closes every socket. */
   close(): Promise<void>
 }
@@ -54,6 +56,8 @@ interface CredentialSource {
   read(): Promise<Credentials>
   /** Drops `rejected` from the cache of the source, because the server answered 401 to it. */
   forget(rejected: Credentials): void
+  /** See `ApiConnection`; absent for a source without files. */
+  problem?(): string | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -117,6 +121,7 @@ export function createConnection(source: CredentialSource, observe: RequestObser
         isRenewed,
       })
     },
+    sourceProblem: () => source.problem?.(),
     async request(method, path, input = {}) {
       try {
         // A credential plugin may wait for a login. The user may press Ctrl-C instead.

@@ -237,6 +237,36 @@ describe('a connection', () => {
     })
   })
 
+  test('tells why a replaced kubeconfig is not used, until it can be used', async () => {
+    const server = await serve({})
+    const kubeconfig = await writeConfig(server.url, { token: 'first' })
+    const connection = await open({ kubeconfig })
+    const problemAfter = async (change: () => Promise<unknown>) => {
+      await change()
+      now += 11_000
+      await connection.request('GET', path)
+      return connection.sourceProblem()
+    }
+    let now = performance.now()
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+
+    expect(await problemAfter(async () => undefined)).toBeUndefined()
+    expect(await problemAfter(() => writeConfig('https://hub.example.org', { token: 'second' }))).toBe(
+      `the kubeconfig names the API server https://hub.example.org instead of ${server.url}; restart Lodestone to use it`,
+    )
+    expect(await problemAfter(() => rm(kubeconfig))).toBe(
+      `kubeconfig ${kubeconfig}: no such file or directory; the last valid one stays in use`,
+    )
+    expect(await problemAfter(() => writeConfig(server.url, { token: 'third' }))).toBeUndefined()
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer first',
+      'Bearer first',
+      'Bearer first',
+      'Bearer third',
+    ])
+  })
+
   describe('follows a new CA of the API server without a restart', () => {
     const replace = async (server: FakeApiServer, next: { key: string; cert: string }) => {
       const port = Number(new URL(server.url).port)

@@ -30,6 +30,7 @@ export async function openConnection(source: ConnectionSource, observe?: Request
   let config = loadConfig(source, files)
   const { server = '' } = config.getCurrentCluster() ?? {}
   const context = config.getCurrentContext()
+  let problem: string | undefined
   let remembered: { credentials: Promise<Credentials>; readAt: number; value?: Credentials } | undefined
 
   /** Loads the context of the start, also if `kubectl config use-context` has chosen another one since. A replaced file may not have it. */
@@ -46,19 +47,23 @@ export async function openConnection(source: ConnectionSource, observe?: Request
   function reload(force: boolean): void {
     try {
       const now = readSource(source)
+      problem = undefined
       // The plugins keep their cache as long as the configuration object is the same: an exec plugin does not run every ten seconds.
       if (isDeepStrictEqual(now, files) && !force) return
       const next = loadContext(now)
-      if (next.getCurrentCluster()?.server === server) {
+      const named = next.getCurrentCluster()?.server
+      if (named === server) {
         config = next
         files = now
-      } else if (force) {
-        // The credentials of another API server must not be sent to this one.
-        config = loadContext(files)
+        return
       }
+      // The credentials of another API server must not be sent to this one.
+      problem = `the kubeconfig names the API server ${named} instead of ${server}; restart Lodestone to use it`
+      if (force) config = loadContext(files)
     } catch (error) {
       // A file that is being replaced may be missing or incomplete for a moment. The last valid configuration stays.
       if (!(error instanceof ConnectionConfigError)) throw error
+      problem = `${error.message}; the last valid one stays in use`
     }
   }
 
@@ -89,6 +94,7 @@ export async function openConnection(source: ConnectionSource, observe?: Request
         remembered = undefined
         reload(true)
       },
+      problem: () => problem,
     },
     observe,
   )

@@ -71,6 +71,7 @@ describe('a list', () => {
       request: () => Promise.reject(new Error('not used')),
       stream: async () => Readable.from([Buffer.from(JSON.stringify(pages.shift()))]),
       credentialsLifetime: async () => undefined,
+      sourceProblem: () => undefined,
       close: async () => {},
     }
     const add = (raw: { metadata: { name?: string } }): void => {
