@@ -348,6 +348,40 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
+  test.each([
+    '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"}',
+    '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}',
+    '[]',
+    'null',
+  ])('starts an exec plugin again that printed no credentials, and sends nothing without them: %s', async (printed) => {
+    const server = await serve({})
+    const [plugin, output] = [join(directory, 'plugin.sh'), join(directory, 'output')]
+    await writeFile(plugin, `#!/bin/sh\ncat '${output}'\n`)
+    await chmod(plugin, 0o755)
+    await writeFile(output, printed)
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' }
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { exec }) })
+
+    await expect(connection.request('GET', path)).rejects.toThrow(
+      `credential plugin ${plugin}: it printed neither a token nor a client certificate`,
+    )
+    expect(server.requests).toEqual([])
+    await writeFile(output, '{"kind":"ExecCredential","status":{"token":"secret"}}')
+    await connection.request('GET', path)
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer secret')
+  })
+
+  test('shows the begin of what a failing exec plugin wrote', async () => {
+    const server = await serve({})
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, interactiveMode: 'Never' }
+    const args = ['-e', 'process.exitCode = 1; process.stderr.write("not logged in".padEnd(1e6, "."))']
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { exec: { ...exec, args } }) })
+
+    const error = await connection.request('GET', path).catch((one: Error) => one)
+    expect(error).toMatchObject({ message: expect.stringContaining('node: not logged in...') })
+    expect((error as Error).message.length).toBeLessThan(2000)
+  })
+
   test('starts an exec plugin that hangs once, and ends a stream that waits for it', async () => {
     const server = await serve({})
     const plugin = join(directory, 'plugin.sh')

@@ -2,6 +2,7 @@
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { firstCharacters } from '../../base/first-characters.ts'
 import { defined } from '../../base/json.ts'
 import { serverName } from '../../base/net/server-name.ts'
 import { printable } from '../../base/printable.ts'
@@ -82,8 +83,10 @@ export async function openConnection(source: ConnectionSource, observe?: Request
             own.value = value
           },
           () => {
-            // Failures are not cached: the next request calls the plugin again.
-            if (remembered === own) remembered = undefined
+            // Failures are not cached, also by the configuration object: the next request calls the plugin again.
+            if (remembered !== own) return
+            remembered = undefined
+            reload(true)
           },
         )
         return own.credentials
@@ -145,12 +148,18 @@ function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): Cre
   const exec = config.getCurrentUser()?.exec as { command?: string } | undefined
   const { code, syscall = '', path, message } = error
   const isMissing = code === 'ENOENT'
-  let problem = message.trim()
+  let problem = firstCharacters(message.trim(), MAX_PLUGIN_MESSAGE)
   if (isMissing) problem = syscall.startsWith('spawn') ? 'it is not on the PATH' : `${path} does not exist`
   if (error instanceof SyntaxError) problem = 'it did not print JSON'
+  // client-node reads the status without a check.
+  if (exec && error instanceof TypeError) problem = NO_CREDENTIALS
   const subject = exec && syscall !== 'open' ? `credential plugin ${exec.command}: ` : ''
   return new CredentialsError(printable(`${subject}${problem || 'it failed'}`), { cause: error })
 }
+
+/** The most characters of what a plugin wrote to its standard error: each retry logs them. */
+const MAX_PLUGIN_MESSAGE = 1000
+const NO_CREDENTIALS = 'it printed neither a token nor a client certificate'
 
 async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster()
@@ -170,6 +179,9 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim()
   }
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
+  const { exec, authProvider } = config.getCurrentUser() ?? {}
+  // As in client-go. Without a check, the requests would be anonymous.
+  if (exec && !headers['authorization'] && !options.cert) throw credentialsError(config, new Error(NO_CREDENTIALS))
   const { ca, cert, key, rejectUnauthorized, servername } = options as Credentials['transport']['tls']
   const tls = defined({
     ca: ca || undefined,
@@ -179,6 +191,5 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   })
-  const { exec, authProvider } = config.getCurrentUser() ?? {}
   return { headers, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
 }
