@@ -50,6 +50,12 @@ const groups = {
     module: 'helm',
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
   },
+  // For the hub alone: helm 4 applies on the server side.
+  helm4: {
+    variable: 'HELM4_ASSETS',
+    module: 'helm4',
+    packages: { helm: 'helm.sh/helm/v4/cmd/helm' },
+  },
   // Tests the alerts. It needs the clients of all clouds, hence a go.mod of its own. Without the build tag `builtinassets`, the server has
   // its API but no web interface, whose files are not in the module.
   prometheus: {
@@ -170,6 +176,11 @@ export async function ensureNodesBinaries(): Promise<NodesBinaries> {
 /** The absolute path of helm. */
 export async function ensureHelm(): Promise<string> {
   return (await ensureGroup('helm')).helm
+}
+
+/** The absolute path of helm 4. */
+export async function ensureHelm4(): Promise<string> {
+  return (await ensureGroup('helm4')).helm
 }
 
 /** The absolute path of Kueue's controller manager, and the folder with Kueue's CRDs. */

@@ -24,13 +24,13 @@ export interface Helm {
   close(): Promise<void>
 }
 
-export function helmOn(plane: ControlPlane): Promise<Helm> {
-  return openHelm(plane.kubeconfig)
+export function helmOn(plane: ControlPlane, ensure = ensureHelm): Promise<Helm> {
+  return openHelm(plane.kubeconfig, ensure)
 }
 
 /** Without a kubeconfig, helm renders and lints only. */
-export async function openHelm(kubeconfig = ''): Promise<Helm> {
-  const program = await ensureHelm()
+export async function openHelm(kubeconfig = '', ensure = ensureHelm): Promise<Helm> {
+  const program = await ensure()
   const folder = await mkdtemp(join(tmpdir(), 'lodestone-chart-'))
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KUBECONFIG: kubeconfig }
   const run: Helm['run'] = async (words, values) => {

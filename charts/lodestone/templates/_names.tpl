@@ -44,6 +44,27 @@ helm.toolkit.fluxcd.io/driftDetection: disabled
 {{- $_ := set $object "metadata" (include "lodestone.metadata" $common | fromYaml) -}}
 {{- toYaml $object }}
 {{- end }}
+{{- /*
+An object of which the leader of Lodestone writes one field and some annotations: takes root, object and field. Helm 4 applies on the server side,
+where other values than those of the leader would be a conflict, so it gets the present ones. `helm template` does not contact the cluster.
+*/ -}}
+{{- define "lodestone.asWritten" -}}
+{{- $object := .object -}}
+{{- $isServed := .root.Capabilities.APIVersions.Has (printf "%s/%s" $object.apiVersion $object.kind) }}
+{{- $hasLeader := ne (include "lodestone.registrationMode" .root) "none" }}
+{{- if and $hasLeader $isServed (semverCompare ">=4-0" .root.Capabilities.HelmVersion.Version) }}
+{{- $found := lookup $object.apiVersion $object.kind "" $object.metadata.name | default dict }}
+{{- with get $found .field }}
+{{- $_ := set $object $.field . }}
+{{- end }}
+{{- range $name, $value := dig "metadata" "annotations" dict $found }}
+{{- if and (hasPrefix "lodestone.dev/" $name) (hasKey $object.metadata.annotations $name) }}
+{{- $_ := set $object.metadata.annotations $name $value }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $object }}
+{{- end }}
 {{- define "lodestone.serviceAccountName" -}}
 {{ .Values.serviceAccount.name | default "lodestone" }}
 {{- end }}
