@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { makeDeployment } from '../../../../test/builders.ts'
+import { makeClaim, makeDeployment } from '../../../../test/builders.ts'
 import { makeFolder, runWords } from '../../cli.fake.ts'
 
 const template = [
@@ -223,5 +223,72 @@ describe('a built-in kind with an invalid pod template is invalid', () => {
     const given = { ...job(template({ containers: 5 })), apiVersion: 'example.org/v1' }
 
     expect((await check(makeFolder({ 'a.yaml': given }))).status).toBe(0)
+  })
+})
+
+describe('metadata that an API server rejects is invalid', () => {
+  const claim = makeClaim()
+  const withMetadata = (object: object, metadata: object) => ({ ...object, metadata: { namespace: 'b', ...metadata } })
+  const deployment = makeDeployment()
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
+
+  test.each([
+    {
+      given: withMetadata(claim, { name: 'Orders' }),
+      says: 'DataSourceClaim b/Orders: metadata.name: Invalid value: "Orders": must be lower-case letters, digits, "-" and ".", e.g. my-app',
+    },
+    {
+      given: withMetadata(deployment, { name: 'größe' }),
+      says: 'Deployment b/größe: metadata.name: Invalid value: "größe": must be lower-case',
+    },
+    {
+      given: withMetadata(deployment, { name: 'a'.repeat(254) }),
+      says: 'must be at most 253 characters',
+    },
+    {
+      given: withMetadata(deployment, { generateName: 'App_' }),
+      says: 'metadata.generateName: Invalid value: "App_": must be lower-case',
+    },
+    {
+      given: withMetadata(role, { name: 'a/b' }),
+      says: 'Role b/a/b: metadata.name: Invalid value: "a/b": must not be "." or ".."',
+    },
+    {
+      given: withMetadata(deployment, { name: 'a', namespace: 'Team_A' }),
+      says: 'Deployment Team_A/a: metadata.namespace: Invalid value: "Team_A": must be lower-case',
+    },
+    {
+      given: withMetadata(deployment, { name: 'a', labels: { 'a b': '' } }),
+      says: 'Deployment b/a: metadata.labels: Invalid value: "a b": must be the key of a label, e.g. app.kubernetes.io/name',
+    },
+    {
+      given: withMetadata(deployment, { name: 'a', labels: { tier: 'front end' } }),
+      says: 'metadata.labels[tier]: Invalid value: "front end": must be the value of a label: at most 63 letters, digits, "-", "_" and "."',
+    },
+    {
+      given: withMetadata(deployment, { name: 'a', annotations: { 'a/b/c': '' } }),
+      says: 'metadata.annotations: Invalid value: "a/b/c": must be the key of an annotation, e.g. example.com/owner',
+    },
+  ])('$says', async ({ given, says }) => {
+    const { status, stdout } = await check(makeFolder({ 'a.yaml': given }))
+
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^a\.yaml:\d+:\d+: error: /)
+    expect(stdout).toContain(says)
+    expect(stdout).toContain('(invalid-manifest)\n')
+  })
+
+  test('all errors of an object are found at once', async () => {
+    const given = withMetadata(deployment, { name: 'A', namespace: 'B', labels: { c: '-' } })
+    const { stdout } = await check(makeFolder({ 'a.yaml': given }))
+
+    expect(stdout.match(/metadata\.\w+/g)).toEqual(['metadata.name', 'metadata.namespace', 'metadata.labels'])
+  })
+
+  test('and names of other kinds have their own rules', async () => {
+    const names = ['system:reader', 'Reader']
+    const given = names.map((name) => withMetadata(role, { name, annotations: { 'Example.com/Owner': 'a b' } }))
+
+    expect((await check(makeFolder({ 'a.yaml': { apiVersion: 'v1', kind: 'List', items: given } }))).status).toBe(0)
   })
 })

@@ -15,7 +15,7 @@ import { type Finding, finding } from '../findings/findings.ts'
 import { fieldPlace, objectTitle } from './place-manifests.ts'
 import { unservedKind } from './served-kinds.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
-import { validatedTypes, validateUnreviewed } from './validate-manifest.ts'
+import { validatedTypes, validateMetadata, validateUnreviewed } from './validate-manifest.ts'
 
 /** The file name of standard input in messages. */
 export const STANDARD_INPUT = '(standard input)'
@@ -130,12 +130,13 @@ function isValid(manifest: Manifest, problems: Finding[]): boolean {
   const { object } = manifest
   const type = validatedTypes.find((each) => isMeant(each, object))
   const unserved = unservedKind(object)
-  const errors =
+  const ofKind =
     type && object.apiVersion !== apiVersionOf(type)
       ? [{ path: 'apiVersion', message: `${object.apiVersion} is not served; write ${apiVersionOf(type)}` }]
       : unserved
         ? [unserved]
         : validateUnreviewed(object)
+  const errors = [...validateMetadata(object), ...ofKind]
   for (const { path, message } of errors) {
     problems.push(finding('invalid-manifest', `${path}: ${message}`, fieldPlace(manifest, path), objectTitle(object)))
   }

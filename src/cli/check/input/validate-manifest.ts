@@ -9,11 +9,12 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../../api/karmada.ts'
-import { apiVersionOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../../api/meta.ts'
 import { bindingSchema, clusterSchema, policySchema } from '../../../api/schemas/karmada.ts'
-import type { VolumeManager } from '../../../api/volume-manager.ts'
-import type { FieldError } from '../../../base/field-errors.ts'
+import { type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import { ErrorList, type FieldError } from '../../../base/field-errors.ts'
 import { isObject } from '../../../base/json.ts'
+import { isLabelKey, isLabelValue, labelProblem, pathSegmentProblem, subdomainProblem } from '../../../base/names.ts'
 import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { validateDataSource } from '../../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../../core/data-source-claim/validate.ts'
@@ -78,6 +79,43 @@ export function validateManifest(object: K8sObject): FieldError[] {
   // Any version is validated, because the error for an old one names the current one.
   if (isVolumeManager(object)) return validateManager(object)
   return [...reviewed, ...unreviewed].find(({ type }) => hasType(type, object))?.validate(object) ?? []
+}
+
+const LABEL_KEY = 'must be the key of a label, e.g. app.kubernetes.io/name'
+const LABEL_VALUE =
+  'must be the value of a label: at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends'
+const ANNOTATION_KEY = 'must be the key of an annotation, e.g. example.com/owner'
+
+/**
+ * Returns the errors of names, labels and annotations, as of apimachinery (pkg/api/validation, ValidateObjectMeta). The names of
+ * workloads and of the validated kinds are DNS subdomains. Those of other kinds may have other forms, such as `system:reader`.
+ */
+export function validateMetadata({ apiVersion, kind, metadata }: K8sObject): FieldError[] {
+  const { name, generateName, namespace, labels = {}, annotations = {} } = metadata
+  const errors = new ErrorList()
+  const add = (path: string, value: string, problem: string | undefined) => {
+    const message = `Invalid value: ${JSON.stringify(value)}: ${problem}`
+    if (problem) errors.add(() => ({ path, code: 'Invalid', message }))
+  }
+  const nameProblem = isNamedBySubdomain({ apiVersion, kind }) ? subdomainProblem : pathSegmentProblem
+  if (name) add('metadata.name', name, nameProblem(name))
+  // A hyphen may be before the random characters.
+  if (generateName) add('metadata.generateName', generateName, nameProblem(generateName.replace(/-$/, 'a')))
+  if (namespace) add('metadata.namespace', namespace, labelProblem(namespace))
+  for (const [key, value] of Object.entries(labels)) {
+    add('metadata.labels', key, isLabelKey(key) ? undefined : LABEL_KEY)
+    add(`metadata.labels[${key}]`, value, isLabelValue(value) ? undefined : LABEL_VALUE)
+  }
+  for (const key of Object.keys(annotations)) {
+    add('metadata.annotations', key, isLabelKey(key.toLowerCase()) ? undefined : ANNOTATION_KEY)
+  }
+  return errors.errors()
+}
+
+function isNamedBySubdomain({ apiVersion, kind }: Pick<K8sObject, 'apiVersion' | 'kind'>): boolean {
+  const group = groupOf(apiVersion)
+  const known = [...validatedTypes, volumeManagers, ...SHIPPED_ENTRIES]
+  return known.some((type) => type.kind === kind && type.group === group)
 }
 
 /** The kinds whose manifests are validated, in the version that is served. VolumeManagers have errors of their own for other versions. */
