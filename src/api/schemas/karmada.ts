@@ -1,6 +1,7 @@
 /**
  * JSON Schemas of the fields of Karmada's objects that Lodestone reads. Unknown fields are valid. Mutating webhooks run before the
- * validation of the API server, so a field may have a value of any type.
+ * validation of the API server, so a field may have a value of any type. The schema of policies also names the fields of Karmada 1.18 that
+ * are not read, so that `check` finds mistyped ones.
  */
 
 const strings = { type: 'array', items: { type: 'string' } }
@@ -31,7 +32,13 @@ const toleration = {
 const named = { affinityName: { type: 'string' }, ...affinity }
 const overflow = { type: 'object', required: ['affinityName'], properties: named }
 
-const weight = { type: 'object', properties: { targetCluster: { type: 'object', properties: affinity } } }
+/** Fields with any value. */
+const unread = (...names: string[]) => Object.fromEntries(names.map((name) => [name, {}]))
+
+const weight = {
+  type: 'object',
+  properties: { targetCluster: { type: 'object', properties: affinity }, ...unread('weight') },
+}
 
 const placement = {
   type: 'object',
@@ -69,6 +76,7 @@ const placement = {
         },
       },
     },
+    ...unread('workloadAffinity'),
   },
 }
 
@@ -136,6 +144,8 @@ export const policySchema = withSpec(['resourceSelectors'], {
   priority: { type: 'integer' },
   preemption: { type: 'string' },
   activationPreference: { type: 'string' },
+  ...unread('association', 'dependentOverrides', 'schedulerName', 'failover', 'conflictResolution', 'suspension'),
+  ...unread('preserveResourcesOnDeletion', 'schedulePriority'),
 })
 
 export const clusterSchema = {

@@ -95,6 +95,11 @@ const mistakes: readonly Mistake[] = [
     id: 'ineffective-annotation',
   },
   {
+    name: 'a field of a policy',
+    given: [workload, { ...makePolicy(), placement: { clusterAffinity: { clusterNames: ['member1'] } } }],
+    id: 'invalid-manifest',
+  },
+  {
     name: 'the value of an annotation of a policy',
     given: [workload, annotated('lodestone.dev/requires-claim', 'enabled', makePolicy())],
     id: 'ineffective-annotation',

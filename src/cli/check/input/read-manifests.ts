@@ -12,6 +12,7 @@ import { decodeText, readTextFile, refuseLarge, UnreadableFileError } from '../.
 import { isGone, scanFolder } from '../../../store/folder/scan.ts'
 import { UsageError } from '../../command.ts'
 import { type Finding, finding } from '../findings/findings.ts'
+import { findMistypedFields } from './mistyped-fields.ts'
 import { fieldPlace, objectTitle } from './place-manifests.ts'
 import { unservedKind } from './served-kinds.ts'
 import { isSystemFile, SystemFiles } from './system-files.ts'
@@ -136,7 +137,7 @@ function isValid(manifest: Manifest, problems: Finding[]): boolean {
       : unserved
         ? [unserved]
         : validateUnreviewed(object)
-  const errors = [...validateMetadata(object), ...ofKind]
+  const errors = [...validateMetadata(object), ...ofKind, ...findMistypedFields(object)]
   for (const { path, message } of errors) {
     problems.push(finding('invalid-manifest', `${path}: ${message}`, fieldPlace(manifest, path), objectTitle(object)))
   }
