@@ -33,7 +33,7 @@ export function diagnose(reviews: readonly Reviewed[], context: ReviewContext, s
   const orphans = reviews.filter((review) => !bound.has(review.manifest) && isUnselected(review, context))
   return [
     ...reviews.flatMap((review) => reviewFindings(review, context, systems)),
-    ...manifests.flatMap(annotationFindings),
+    ...manifests.flatMap((manifest) => annotationFindings(manifest, context.workloads)),
     ...(isComplete
       ? [
           ...orphans.map((review) => noPolicy(review.manifest, context)),

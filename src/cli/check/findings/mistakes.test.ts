@@ -262,6 +262,36 @@ const mistakes: readonly Mistake[] = [
     id: 'ineffective-annotation',
   },
   {
+    name: 'the value of the grant of a Namespace',
+    given: [annotated('lodestone.dev/allow-claims-from', 'Team A', makeNamespace('default'))],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'the value of the label of a pod',
+    given: [labeled('lodestone.dev/inject', 'enabled', makePlainPod())],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'an annotation of a pod that is a label',
+    given: [labeled('lodestone.dev/volumes', 'sales', makePlainPod()), manager],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'a label of a workload that belongs to its pod template',
+    given: [labeled('lodestone.dev/inject', 'false', workload), ...valid.slice(1)],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'the value of the label of a pod template',
+    given: [
+      {
+        ...job,
+        spec: { template: { metadata: { labels: { 'lodestone.dev/inject': 'False' } }, ...template.spec.template } },
+      },
+    ],
+    id: 'ineffective-annotation',
+  },
+  {
     name: 'the label of a pod without an annotation',
     given: [labeled('lodestone.dev/inject', 'true', makePlainPod())],
     id: 'ineffective-annotation',
