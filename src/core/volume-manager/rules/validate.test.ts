@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import type { NodeSelectorRequirement } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import { defined } from '../../../base/json.ts'
 import { DEFAULT_VOLUME_LIMITS, type VolumeLimits } from './settings.ts'
 import { admitVolumeManager, estimateStatusBytes, isVolumeManager, validateVolumeManager } from './validate.ts'
 import { volumeProblems } from './volume-rules.ts'
@@ -368,6 +369,21 @@ describe('an old form is rejected, and the error has the new one', () => {
       kind: 'allow',
       warnings: ['spec.volumeConfigs[0].sourceType: S3-Dev is treated as S3; write S3'],
     })
+  })
+
+  test.each([
+    { resync: undefined, isWarned: true },
+    { resync: 'false', isWarned: true },
+    { resync: 'true', isWarned: false },
+  ])('resyncInterval with resync $resync: warned $isWarned', ({ resync, isWarned }) => {
+    const options = { ...makeVolume().options, resyncInterval: '5m', ...(resync !== undefined && { resync }) }
+    const warning =
+      'spec.volumeConfigs[0].options.resyncInterval: has no effect without resync: "true"; set it to write changes back'
+    const manager = makeVolumeManager([{ options, replicas: 1 }])
+
+    expect(admitVolumeManager(manager, undefined, LIMITS)).toEqual(
+      defined({ kind: 'allow', warnings: isWarned ? [warning] : undefined }),
+    )
   })
 })
 

@@ -12,6 +12,7 @@ import { cut, type Outcome } from '../../outcome.ts'
 import { shardNames } from './distribution.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 import { namesNamespace } from './option-rules.ts'
+import { parseBoolean } from './options.ts'
 import type { VolumeLimits } from './settings.ts'
 import { sourceTypeOptions } from './source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
@@ -74,11 +75,18 @@ function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager 
 function listWarnings({ spec }: VolumeManager): string[] {
   const configs: unknown = spec?.volumeConfigs
   if (!Array.isArray(configs)) return []
-  return configs.flatMap((config: unknown, i) =>
-    isObject(config) && config['sourceType'] === 'S3-Dev'
-      ? [`spec.volumeConfigs[${i}].sourceType: S3-Dev is treated as S3; write S3`]
-      : [],
-  )
+  return configs.flatMap((config: unknown, i) => {
+    if (!isObject(config)) return []
+    const { sourceType, options } = config
+    const at = `spec.volumeConfigs[${i}]`
+    const { resync, resyncInterval } = isObject(options) ? options : {}
+    return [
+      ...(sourceType === 'S3-Dev' ? [`${at}.sourceType: S3-Dev is treated as S3; write S3`] : []),
+      ...(resyncInterval && !parseBoolean(String(resync ?? ''))
+        ? [`${at}.options.resyncInterval: has no effect without resync: "true"; set it to write changes back`]
+        : []),
+    ]
+  })
 }
 
 function versionErrors(apiVersion: string): FieldError[] {
