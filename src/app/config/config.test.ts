@@ -175,6 +175,8 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { registration: { mode: 'urls' } }, want: 'registration.mode' },
     { given: { registration: { timeoutSeconds: 31 } }, want: 'registration.timeoutSeconds' },
     { given: { registration: { excludedNamespaces: ['a', ''] } }, want: 'registration.excludedNamespaces[1]' },
+    { given: { registration: { excludedNamespaces: ['a', 'team-*'] } }, want: 'registration.excludedNamespaces[1]' },
+    { given: { registration: { service: { namespace: 'Team A' } } }, want: 'registration.service.namespace' },
     { given: { certificates: { source: 'vault' } }, want: 'certificates.source' },
     { given: { certificates: { hosts: [7] } }, want: 'certificates.hosts[0]' },
     { given: { volumes: { allowedRoots: [] } }, want: 'volumes.allowedRoots' },

@@ -1,6 +1,7 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
+import { labelProblem } from '../../base/names.ts'
 import { withoutNullFields } from '../../base/schema/null-fields.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
@@ -200,9 +201,19 @@ function kueueErrors({ enabled, multiKueue }: Config['kueue']): FieldError[] {
   return multiKueue.enabled && !enabled ? [{ path: 'kueue.multiKueue.enabled', code: 'Invalid', message }] : []
 }
 
-function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
+function registrationErrors({ registration: { mode, url, service, excludedNamespaces } }: Config): FieldError[] {
   const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
-  return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
+  return [
+    ...(mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required' as const, message }] : []),
+    ...namespaceErrors('registration.service.namespace', service.namespace),
+    ...excludedNamespaces.flatMap((name, i) => namespaceErrors(`registration.excludedNamespaces[${i}]`, name)),
+  ]
+}
+
+/** An API server rejects a registration that selects namespaces by a name with white space, and no namespace has a name such as `team-*`. */
+function namespaceErrors(path: string, name: string): FieldError[] {
+  const problem = labelProblem(name)
+  return problem ? [{ path, code: 'Invalid', message: `Invalid value: "${name}": ${problem}` }] : []
 }
 
 function hostErrors({ certificates: { hosts } }: Config): FieldError[] {
