@@ -261,6 +261,19 @@ describe('a dependency is shown with the workloads that need it', () => {
     expect(stdout).toBe(`Secret default/keys\n└─ Deployment default/app: not attached: ${want}\n`)
   })
 
+  test('an Ingress of the Service that selects its pods', async () => {
+    const labeled = { template: { ...template, metadata: { labels: { app: 'app' } } } }
+    const objects = [
+      makeObject('apps/v1', 'Deployment', 'app', { spec: labeled }),
+      makeObject('v1', 'Service', 'app', { spec: { selector: { app: 'app' } } }),
+      makeObject('networking.k8s.io/v1', 'Ingress', 'app', { spec: { defaultBackend: { service: { name: 'app' } } } }),
+    ]
+
+    expect(await explain('ingress/app', objects)).toBe(
+      'Ingress default/app\n└─ Deployment default/app: not attached: it has no binding\n',
+    )
+  })
+
   test('that does not exist, but is named', async () => {
     expect(await explain('secret/keys', [first])).toContain('├─ there is no Secret default/keys in folder DIR\n')
   })

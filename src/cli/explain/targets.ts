@@ -1,7 +1,7 @@
 /** The table of kinds with their explainers. Policies may select every other kind, so it is explained as a workload. */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { configMaps, endpointSlices, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
+import { configMaps, endpointSlices, ingresses, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import {
   clusterPropagationPolicies,
   clusterResourceBindings,
@@ -26,6 +26,16 @@ import type { Explainer } from './target.ts'
 import { volumeManagerExplainer } from './volume-manager.ts'
 import { bindingExplainer, claimExplainer, workloadExplainer } from './workload.ts'
 
+/** An Ingress that a policy selects is explained as a workload; any other one, as a dependency of the pods to which it leads. */
+const ingressExplainer: Explainer = {
+  reads: workloadExplainer.reads,
+  async explain(target, context) {
+    const workload = await workloadExplainer.explain(target, context)
+    const isPlaced = workload !== undefined && workload.state !== 'NotSelected'
+    return isPlaced ? workload : dependencyExplainer.explain(target, context)
+  },
+}
+
 const EXPLAINERS: readonly (readonly [ResourceType, Explainer])[] = [
   [dataSourceClaims, claimExplainer],
   [dataSources, sourceExplainer],
@@ -39,6 +49,7 @@ const EXPLAINERS: readonly (readonly [ResourceType, Explainer])[] = [
   [persistentVolumeClaims, persistentVolumeExplainer],
   [configMaps, dependencyExplainer],
   [endpointSlices, dependencyExplainer],
+  [ingresses, ingressExplainer],
   [secrets, dependencyExplainer],
   [serviceAccounts, dependencyExplainer],
   [services, dependencyExplainer],
