@@ -200,6 +200,11 @@ const mistakes: readonly Mistake[] = [
     id: 'dangling-policy',
   },
   {
+    name: 'a namespace in a policy of another one, beside one that selects the workload',
+    given: [...valid, { ...policyOf({ namespace: 'other' }), metadata: { name: 'foreign', namespace: 'default' } }],
+    id: 'dangling-policy',
+  },
+  {
     name: 'the namespace of a policy',
     given: [workload, makePolicy({}, { namespace: 'other' })],
     id: 'dangling-policy',

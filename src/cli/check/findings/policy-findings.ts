@@ -63,6 +63,8 @@ function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Kno
   const { candidates, orphans, context } = known
   const unserved = isOwn ? unservedKind(selector) : undefined
   if (unserved) return unserved.message
+  const foreign = isOwn && policy.metadata.namespace ? foreignNamespace(selector, policy.metadata.namespace) : undefined
+  if (foreign) return foreign
   const alone = { ...policy, spec: { ...policy.spec, resourceSelectors: [selector] } }
   const isSelected = (object: K8sObject) => selects(alone, referenceOf(object), object.metadata.labels ?? {}) === true
   if (orphans.length === 0 || candidates(selector).some(isSelected)) return undefined
@@ -76,6 +78,13 @@ function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Kno
   const hint = hintFor({ apiVersion, kind, namespace, name }, orphans, context.workloads)
   if (!isOwn && hint === '') return undefined
   return `${kind} ${objectKey(namespace, name)} is not in the input${hint}; correct the selector`
+}
+
+/** Karmada's webhook fills in an absent namespace only (pkg/webhook/propagationpolicy/mutating.go). */
+function foreignNamespace({ namespace }: ResourceSelector, own: string): string | undefined {
+  return namespace && namespace !== own
+    ? `selects nothing, since a PropagationPolicy selects objects of its own namespace ${own}; remove namespace: ${namespace}`
+    : undefined
 }
 
 /** Indexes objects by kind and by name: a policy may have as many selectors as there are objects. */
