@@ -60,6 +60,11 @@ describe('a container stays as it is', () => {
       container: own('//data/'),
       request: { 'mount-path': '/data' },
     },
+    {
+      name: 'that has the volume at the same path with dots',
+      container: own('/tmp/.././data/.'),
+      request: { 'mount-path': '/data' },
+    },
     { name: 'that has the volume at any path, if the request has no path', container: own('/elsewhere') },
   ])('$name', ({ container, request = {} }) => {
     const result = mountVolumes({ containers: [container, { name: 'side' }] }, [wanted(request)], 'spec')
@@ -130,6 +135,13 @@ describe('an API server rejects a mount beside a block device, so it is an error
       request: { 'mount-path': '//data' },
       path: 'spec.containers[0].volumeDevices[1].devicePath',
       message: 'container main has a block device at //data already; give at[0] another mount-path',
+    },
+    {
+      name: 'at the path of the mount with dots',
+      container: device('raw', '/dev/../data'),
+      request: { 'mount-path': '/data' },
+      path: 'spec.containers[0].volumeDevices[1].devicePath',
+      message: 'container main has a block device at /data already; give at[0] another mount-path',
     },
     {
       name: 'at the default path',

@@ -63,7 +63,7 @@ export function unknownContainers(containers: readonly Container[], requests: re
 
 interface RequestedMount extends WantedMount {
   mountPath: string
-  /** The same path without slashes that do not matter. */
+  /** The same path as the container sees it. */
   place: string
   isExplicit: boolean
 }
@@ -181,6 +181,12 @@ function openDeviceTable({ volumeDevices = [] }: Container): (volume: string, pl
   return (volume, place) => byVolume.get(volume) ?? byPlace.get(place)
 }
 
+/** The path to which a container runtime mounts: without double and final slashes, `.` and `..`. */
 function clean(path: string): string {
-  return path.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, '')
+  const segments: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
+  }
+  return `${path.startsWith('/') ? '/' : ''}${segments.join('/')}`
 }
