@@ -9,7 +9,7 @@ import { compileSchema } from '../../base/schema/schema-errors.ts'
 const validateShape = compileSchema(dataSourceSchema, 'forbidden')
 
 /** Karmada's limit for a cluster's name (pkg/util/validation, clusterNameMaxLength). */
-const MAX_CLUSTER_NAME_LENGTH = 48
+export const MAX_CLUSTER_NAME_LENGTH = 48
 
 /** The words of claims, and of volcano-global's deploy guide, for fields of a DataSource. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {

@@ -147,6 +147,16 @@ describe('errors have the file, the key and the expected value', () => {
       text: amoro({ locationMapping: { 'wh/': ['m1'] } }),
       want: 'locationMapping[wh/]: must be a location such as s3://',
     },
+    {
+      name: 'a name that no cluster can have',
+      text: amoro({ locationMapping: { 's3://warehouse/': ['m1', 'Member 2'] } }),
+      want: 'locationMapping[s3://warehouse/][1]: must be the name of a cluster',
+    },
+    {
+      name: 'a longer name than those of clusters',
+      text: amoro({ regionMapping: { 'eu-1': ['m'.repeat(49)] } }),
+      want: 'regionMapping.eu-1[0]: must have at most 48 characters',
+    },
     { name: 'no clusters', text: amoro({ locationMapping: { 's3://b': 'm1' } }), want: 'must be of type array' },
     { name: 'no URL', text: '{"system": "amoro"}', want: 'endpoint.url: is required' },
     {

@@ -1,10 +1,18 @@
 /** The JSON Schema of the configuration of one data system. It includes every key of volcano-global's plugin files. */
+import { MAX_CLUSTER_NAME_LENGTH } from '../../core/data-source/validate.ts'
 import { AUTH_SETTINGS, type AuthSettings, SECRETS } from '../auth/credentials.ts'
 
 const text = { type: 'string', minLength: 1 }
 /** volcano-global writes unset strings as empty strings. */
 const textOrEmpty = { type: 'string' }
-const clusterNames = { type: 'object', additionalProperties: { type: 'array', items: text } }
+/** No other name can be in a DataSource (core/data-source/validate.ts). */
+export const clusterName = {
+  ...text,
+  maxLength: MAX_CLUSTER_NAME_LENGTH,
+  pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$',
+  errorMessage: 'must be the name of a cluster: lower-case letters, digits and "-", e.g. member-1',
+}
+const clusterNames = { type: 'object', additionalProperties: { type: 'array', items: clusterName } }
 
 const secrets = Object.fromEntries(SECRETS.flatMap((name) => [name, `${name}File`]).map((key) => [key, textOrEmpty]))
 

@@ -125,6 +125,11 @@ describe('a field that volcano-global ignores is accepted with a warning', () =>
     { name: 'no system', more: { system: undefined }, want: [] },
     { name: 'null for any field', more: { system: null, extra: null, retryConfig: null }, want: [] },
     { name: 'no mapping', more: { locationMapping: null }, want: [] },
+    {
+      name: 'a name that no cluster can have',
+      more: { locationMapping: { 's3://wh/': ['m1', 'Cluster 2'] } },
+      want: ['locationMapping[s3://wh/]: "Cluster 2" is ignored: no cluster can have this name'],
+    },
     { name: 'empty texts', more: { endpoint: { ...endpoint, auth: { type: '', token: '' } } }, want: [] },
   ])('$name', ({ more, want }) => {
     expect(warningsOf(file(more))).toEqual(want)
@@ -139,11 +144,11 @@ describe('a field that volcano-global ignores is accepted with a warning', () =>
 })
 
 describe('fields match without regard to case', () => {
-  const text = '{"System":"amoro","ENDPOINT":{"Url":"http://ams","PORT":8},"locationmapping":{"s3://Wh/":["M1"]}}'
+  const text = '{"System":"amoro","ENDPOINT":{"Url":"http://ams","PORT":8},"locationmapping":{"s3://Wh/":["m1"]}}'
   test('and keys of the mapping stay as they are', () => {
     expect(read(text)).toMatchObject({
       endpoint: { urls: ['http://ams:8'] },
-      locationMapping: { 's3://Wh/': ['M1'] },
+      locationMapping: { 's3://Wh/': ['m1'] },
     })
     expect(warningsOf(text)).toEqual([
       'System: read as system, as in volcano-global; write system',

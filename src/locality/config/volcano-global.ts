@@ -5,7 +5,9 @@
 import { basename } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined, isObject } from '../../base/json.ts'
+import { labelProblem } from '../../base/names.ts'
 import { MAX_DURATION_MS, parseDuration } from '../../base/time/duration.ts'
+import { MAX_CLUSTER_NAME_LENGTH } from '../../core/data-source/validate.ts'
 import { decodeGo, type FieldWarning, type GoReport, type GoType, goMembers, parseGoJson, warn } from './go-json.ts'
 import { type GivenAuth, type GivenSystem, systemSchema } from './schema.ts'
 
@@ -155,7 +157,10 @@ function completeMapping(mapping: Mapping, report: GoReport): Mapping {
     const names = (clusters ?? []).filter(Boolean)
     if (clusters === null) warn(report, path, 'null means no cluster; write []')
     else if (names.length < clusters.length) warn(report, path, 'an empty name of a cluster is ignored')
-    return [key, names] as const
+    const possible = names.filter((name) => !labelProblem(name, MAX_CLUSTER_NAME_LENGTH))
+    const [other] = names.filter((name) => !possible.includes(name))
+    if (other !== undefined) warn(report, path, `${JSON.stringify(other)} is ignored: no cluster can have this name`)
+    return [key, possible] as const
   })
   return Object.fromEntries(entries)
 }

@@ -1,6 +1,7 @@
 /** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
 import { defined } from '../../base/json.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { clusterName } from '../config/schema.ts'
 import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from '../locality.ts'
 
 interface StaticSource {
@@ -27,7 +28,7 @@ export const staticSystem: SystemDefinition = {
           type: text,
           name: text,
           location: text,
-          clusters: { type: 'array', items: text },
+          clusters: { type: 'array', items: clusterName },
           bytes: { type: 'integer', minimum: 0 },
         },
       },
