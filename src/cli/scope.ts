@@ -4,7 +4,7 @@ import { isObject } from '../base/json.ts'
 
 export type Scope = 'Namespaced' | 'Cluster'
 
-/** The cluster-scoped kinds of Kubernetes and Karmada, by group. The list of an API server: `kubectl api-resources --namespaced=false`. */
+/** The cluster-scoped kinds of Kubernetes, Karmada and Kueue, by group. The list of an API server: `kubectl api-resources --namespaced=false`. */
 const CLUSTER_SCOPED: Readonly<Record<string, readonly string[]>> = {
   '': ['ComponentStatus', 'Namespace', 'Node', 'PersistentVolume'],
   'admissionregistration.k8s.io': [
@@ -37,6 +37,10 @@ const CLUSTER_SCOPED: Readonly<Record<string, readonly string[]>> = {
   'remedy.karmada.io': ['Remedy'],
   'search.karmada.io': ['ResourceRegistry'],
   'work.karmada.io': ['ClusterResourceBinding'],
+  'kueue.x-k8s.io': [
+    ...['AdmissionCheck', 'ClusterQueue', 'Cohort', 'MultiKueueCluster', 'MultiKueueConfig'],
+    ...['ProvisioningRequestConfig', 'ResourceFlavor', 'Topology', 'WorkloadPriorityClass'],
+  ],
 }
 
 /** Groups of Kubernetes and Karmada whose kinds are all in a namespace. */
@@ -52,7 +56,7 @@ const NAMESPACED_GROUPS: ReadonlySet<string> = new Set([
   'networking.karmada.io',
 ])
 
-/** Returns the scope of a kind of Kubernetes or Karmada; undefined for another kind. */
+/** Returns the scope of a kind of Kubernetes, Karmada or Kueue; undefined for another kind. */
 export function builtInScope({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): Scope | undefined {
   const clusterScoped = Object.hasOwn(CLUSTER_SCOPED, group) ? CLUSTER_SCOPED[group] : undefined
   if (clusterScoped) return clusterScoped.includes(kind) ? 'Cluster' : 'Namespaced'

@@ -2,9 +2,11 @@
 import { dataSources } from '../../../api/data-source.ts'
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../../../api/karmada.ts'
+import { multiKueueClusters } from '../../../api/kueue.ts'
 import {
   ALLOW_CLAIMS_FROM_ANNOTATION,
   CHECK_ANNOTATION,
+  CLUSTER_NAME_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
   DEPENDS_ON_ANNOTATION,
   ENFORCE_CLAIMS,
@@ -22,7 +24,9 @@ import {
 import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
+import { labelProblem } from '../../../base/names.ts'
 import { suggest } from '../../../base/suggest.ts'
+import { MAX_CLUSTER_NAME_LENGTH } from '../../../core/data-source/validate.ts'
 import { readClaimGrant } from '../../../core/data-source-claim/grant.ts'
 import { type PodMetadata, podPlacesOf } from '../../../core/workload/requests/templates.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
@@ -66,6 +70,7 @@ const KINDS: readonly KindKeys[] = [
     annotations: { [DELETE_IN_USE_ANNOTATION]: FLAG, [CHECK_ANNOTATION]: any, [REFRESH_ANNOTATION]: any },
   },
   { types: [dataSourceClaims, dataSources] },
+  { types: [multiKueueClusters], annotations: { [CLUSTER_NAME_ANNOTATION]: clusterNameProblem } },
 ]
 
 /** The annotations of workloads. Only their names count here: admission itself warns about mistakes in them. */
@@ -119,6 +124,11 @@ function isOther(key: string, field: keyof PlaceKeys, { annotations = ANNOTATION
 
 function otherProblem(field: keyof PlaceKeys): string {
   return field === 'labels' ? 'is an annotation, not a label' : 'is a label, not an annotation'
+}
+
+function clusterNameProblem(value: string): string | undefined {
+  const problem = labelProblem(value, MAX_CLUSTER_NAME_LENGTH)
+  return problem && `no DataSource can name ${JSON.stringify(value)}: ${problem}`
 }
 
 function grantProblem(value: string): string | undefined {

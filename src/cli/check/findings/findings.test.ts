@@ -313,6 +313,14 @@ describe('an object that the API server does not send to Lodestone has no findin
       given: { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'a', ...volumes('sales') } },
     },
     {
+      name: 'a MultiKueueCluster with the name of its cluster, as in docs/guides/kueue.md',
+      given: {
+        apiVersion: 'kueue.x-k8s.io/v1beta2',
+        kind: 'MultiKueueCluster',
+        metadata: { name: 'worker1', annotations: { 'lodestone.dev/cluster-name': 'paris' } },
+      },
+    },
+    {
       name: 'an object of an excluded namespace that admission would not change',
       given: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'kube-system' } },
     },

@@ -35,6 +35,11 @@ const SALES = '{"name":"sales"}'
 const dataSource = makeSource()
 const manager = makeVolumeManager()
 const template = { spec: { template: { spec: { containers: [{ name: 'main' }] } } } }
+const multiKueueCluster = {
+  apiVersion: 'kueue.x-k8s.io/v1beta2',
+  kind: 'MultiKueueCluster',
+  metadata: { name: 'worker1' },
+}
 const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'job', namespace: 'default' }, ...template }
 
 interface Mistake {
@@ -264,6 +269,16 @@ const mistakes: readonly Mistake[] = [
     name: 'new volumes of a Job that exists',
     given: [annotated('lodestone.dev/volumes', SALES, job), manager],
     folder: [job],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'an annotation of a MultiKueueCluster',
+    given: [annotated('lodestone.dev/clustername', 'paris', multiKueueCluster)],
+    id: 'ineffective-annotation',
+  },
+  {
+    name: 'the value of the annotation of a MultiKueueCluster',
+    given: [annotated('lodestone.dev/cluster-name', 'Paris 1', multiKueueCluster)],
     id: 'ineffective-annotation',
   },
   {
