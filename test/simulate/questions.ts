@@ -212,7 +212,7 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
   const after = clustersOfBindings(world)
   for (const [key, was] of before) {
     const change = changes.get(key)
-    if (!isPredicted(world, key, was) || isLeftOpen(change)) continue
+    if (!isPredicted(world, key, was, after.get(key)) || isLeftOpen(change)) continue
     const last = change?.next ?? change
     const said = last && { ...last, to: [...last.to, ...(change?.to ?? [])] }
     const is = after.get(key)
@@ -229,13 +229,14 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
 }
 
 // Two cases are not compared. The replicas of this world do not know the version of Karmada, so they do not count overflow tiers. And the
-// scheduler may have had a binding in its queue before a user deleted its policy. It tries that one until it starts again; no object says so.
-function isPredicted(world: World, key: string, was: readonly string[]): boolean {
+// scheduler looks at a binding without a policy when a cluster changes, or if it had the binding in its queue before. Then it may move anywhere.
+function isPredicted(world: World, key: string, was: readonly string[], is: readonly string[] = []): boolean {
   const [namespace, name = ''] = key.split('/')
   const binding = world.api.get<Binding>('ResourceBinding', namespace, name)
   const hasOverflow = binding?.spec.placement?.clusterAffinities?.some((term) => term.overflowAffinities !== undefined)
   const hasFailed = binding?.status?.conditions?.some(({ status }) => status === 'False')
-  const mayBeQueued = binding && policyNameOf(binding) === undefined && (hasFailed || was.length === 0)
+  const mayBeQueued =
+    binding && policyNameOf(binding) === undefined && (hasFailed || was.length === 0 || !sameSet(was, is))
   return !hasOverflow && !mayBeQueued
 }
 

@@ -156,17 +156,20 @@ export class Scheduler {
       !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
     if (!begins && !isChanged) return
     for (const [key, binding] of this.#bindings) {
-      if (isOurs(binding) && (isAffected(binding, after) || (!begins && isAffected(binding, before))))
+      // Without the event filter: a binding whose policy is gone is scheduled too.
+      if (!isSuspended(binding) && (isAffected(binding, after) || (!begins && isAffected(binding, before))))
         this.#queue.add(key)
     }
   }
 }
 
 // resourceBindingEventFilter
-function isOurs({ metadata, spec }: Binding): boolean {
-  return (
-    spec.suspension?.scheduling !== true && metadata.labels?.['propagationpolicy.karmada.io/permanent-id'] !== undefined
-  )
+function isOurs(binding: Binding): boolean {
+  return !isSuspended(binding) && binding.metadata.labels?.['propagationpolicy.karmada.io/permanent-id'] !== undefined
+}
+
+function isSuspended({ spec }: Binding): boolean {
+  return spec.suspension?.scheduling === true
 }
 
 function isAffected({ metadata, spec, status }: Binding, cluster: Cluster): boolean {

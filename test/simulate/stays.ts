@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isLedToEviction } from './accepts.ts'
 import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
 import { claimsOf, locate } from './claims.ts'
+import { policyNameOf } from './detector.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { schedule } from './schedule.ts'
@@ -20,13 +21,15 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
 }
 
 // docs/concepts/claims.md: a narrowed workload is relaxed only if no cluster of its narrowing can take it, or if the policy allows none of them.
-// It is relaxed too if the scheduler has found no cluster for it.
+// It is relaxed too if the scheduler has found no cluster for it, or does not move it there since its policy is gone.
 function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
   if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
   const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]
   // With groups, the answer depends on the one that the scheduler observed.
   if (before.clusterAffinities || base.clusterAffinities) return
   if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
+  const isMoved = (after.spec.clusters ?? []).every(({ name }) => allowedBy(before, clusters).has(name))
+  if (!isMoved && policyNameOf(after) === undefined) return
   const unrelaxed = withAffinities(after, before)
   const result = schedule(unrelaxed, clusters)
   if (result.kind === 'fit' && isLedToEviction(namesOf(result.clusters), stored, before, clusters)) return

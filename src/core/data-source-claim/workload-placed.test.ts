@@ -23,13 +23,6 @@ const failed = (binding: ResourceBinding): ResourceBinding => ({
   status: { conditions: [{ type: 'Scheduled', status: 'False', reason: 'QuotaExceeded' }] },
 })
 
-/** Karmada's detector removes its annotations from the binding when the policy is deleted. */
-function withoutPolicy({ metadata, ...binding }: ResourceBinding): ResourceBinding {
-  const { annotations = {} } = metadata
-  const kept = Object.entries(annotations).filter(([key]) => !key.startsWith('propagationpolicy.karmada.io/'))
-  return { ...binding, metadata: { ...metadata, annotations: Object.fromEntries(kept) } }
-}
-
 function line(...bindings: ResourceBinding[]): string | undefined {
   const state = workloadPlaced(bindings, [])
   return state && `${state.status} ${state.reason}: ${state.message}`
@@ -91,11 +84,6 @@ describe('a claim says of its workload that it', () => {
       name: 'stays where it is, since another client has suspended its scheduling',
       binding: decided({ ...runsIn('member1'), suspension: { scheduling: true } }),
       want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; another client has suspended its scheduling, so it does not move there',
-    },
-    {
-      name: 'stays where it is, since its policy was deleted',
-      binding: withoutPolicy(decided(runsIn('member1'))),
-      want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; no policy selects it any more, so it does not move there',
     },
     {
       name: 'is about to move',

@@ -8,7 +8,6 @@ import { isDivided, isSuspended, schedulingFailure, targetClusters } from '../pl
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
-import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { PlacedReason } from '../signal-tables.ts'
 
 export const WORKLOAD_PLACED = 'WorkloadPlaced'
@@ -87,7 +86,6 @@ function whyNotMoved(binding: ResourceBinding): string | undefined {
   const data = narrowedClusters(binding.metadata)
   if (!data || targetClusters(binding.spec).every((name) => data.has(name))) return undefined
   if (isSuspended(binding.spec)) return 'another client has suspended its scheduling, so it does not move there'
-  if (!policyReferenceOf(binding.metadata)) return 'no policy selects it any more, so it does not move there'
   const failure = schedulingFailure(binding)
   return failure && `the scheduler could not move it there (${failure}; see the condition Scheduled of the binding)`
 }

@@ -9,6 +9,7 @@ import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
+import { policyReferenceOf } from './policy.ts'
 import { excludedClusters } from './volcano-global.ts'
 
 /** A possible base of a write. It is the base if the decision for it meets the condition. */
@@ -54,7 +55,9 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const incoming = effectiveAffinity(binding.spec.placement)
   const annotated = input.annotations.base
   const isUnchanged = stored !== undefined && jsonEqual(incoming, effectiveAffinity(stored.spec.placement))
-  if (!isUnchanged || changesOtherFields(binding, stored)) {
+  // A write that takes the policy from a binding brings no other placement.
+  const hasPolicy = policyReferenceOf(binding.metadata) !== undefined
+  if (!isUnchanged || (hasPolicy && changesOtherFields(binding, stored))) {
     if (!annotated || isOfDetector(input, incoming)) return { conditional: [], otherwise: incoming }
     const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
     // Reinvocation: the recorded base did not count (`keepRecordedBase`).

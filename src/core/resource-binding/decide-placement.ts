@@ -12,6 +12,7 @@ import {
   stayIfNotAllowed,
   stayIfRefused,
   stayWhileUnlocated,
+  stayWithoutPolicy,
 } from './rules/scheduled.ts'
 import { decideByFirst, type Rule, situationOf } from './rules/situation.ts'
 import { awaitSuccessor, keepWhileUnknown, restore } from './rules/without-claim.ts'
@@ -47,6 +48,11 @@ const SCHEDULED: readonly Rule[] = [
     decide: stayIfNotAllowed,
   },
   { when: 'no cluster with the data can take it', states: ['Kept', 'Relaxed'], decide: stayIfRefused },
+  {
+    when: 'no policy selects it any more, and it would move',
+    states: ['Kept', 'Relaxed'],
+    decide: stayWithoutPolicy,
+  },
   { when: 'it is relaxed, and may not return yet', states: ['Relaxed'], decide: awaitReturn },
   { when: 'it would move, and the loop has not moved it yet', states: ['Kept', 'Ignored'], decide: awaitLoop },
   { when: 'otherwise', states: ['Narrowed', 'Kept', 'Relaxed'], decide: followData },

@@ -362,7 +362,11 @@ const CASES: Given[] = [
     placement: names('m1'),
     runs: [],
     metadata: { annotations: {} },
-    want: { keeps: [], among: [], problem: 'the scheduler ignores it, since it has no policy' },
+    want: {
+      keeps: [],
+      among: [],
+      problem: 'no policy selects it, so the scheduler ignores it until a cluster changes',
+    },
   },
   {
     name: 'a workload whose policy is gone keeps running where it runs',

@@ -49,11 +49,9 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
   const { spec } = binding
   const targets = targetClusters(spec).toSorted()
   if (!spec.placement) return stays(targets)
-  // event_handler.go, resourceBindingEventFilter
+  // event_handler.go, resourceBindingEventFilter. A changed Cluster queues it all the same, before or after an eviction: that is not predicted.
   if (!policyReferenceOf(binding.metadata))
-    return targets.length > 0
-      ? stays(targets)
-      : { ...stays([]), problem: 'the scheduler ignores it, since it has no policy' }
+    return targets.length > 0 ? stays(targets) : { ...stays([]), problem: WITHOUT_POLICY }
   if (isSuspended(spec)) return { ...stays(targets), waits: targets.length === 0 }
   // A binding that runs is left alone until it or a cluster changes. One without clusters waits in the queue, unless none was found for it.
   if (!isQueued && isSeenAsBefore(binding, before)) {
@@ -68,6 +66,8 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
   if (found.kind === 'noFit') return { ...stays([]), problem: found.reason }
   return choose(binding, before, found)
 }
+
+const WITHOUT_POLICY = 'no policy selects it, so the scheduler ignores it until a cluster changes'
 
 /** Whether the scheduler has seen this state of a binding: other annotations are no event (pkg/scheduler/event_handler.go, onResourceBindingUpdate). */
 function isSeenAsBefore(binding: ResourceBinding, before: ResourceBinding | undefined): boolean {

@@ -7,6 +7,8 @@ import {
   type BindingSpec,
   type Cluster,
   type Placement,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
   type ResourceBinding,
 } from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
@@ -27,6 +29,80 @@ const without = (name: string): Cluster => ({ ...makeCluster(name), status: { ap
 const job = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
 
 const DELAY = DEFAULT_TIMING.releaseDelayMs
+
+/**
+ * Karmada's scheduler ignores a change of such a binding, and schedules it when a Cluster changes (v1.18.1, pkg/scheduler/event_handler.go,
+ * enqueueAffectedBindings). If the placement named only a cluster that was refused by then, it would remove the workload from all clusters.
+ */
+describe('a running workload that no policy selects any more', () => {
+  const withoutPolicy = ({ metadata, ...rest }: ResourceBinding): ResourceBinding => {
+    const {
+      [POLICY_NAME_ANNOTATION]: _name,
+      [POLICY_NAMESPACE_ANNOTATION]: _namespace,
+      ...annotations
+    } = {
+      ...metadata.annotations,
+    }
+    return { ...rest, metadata: { ...metadata, annotations } }
+  }
+  const why = 'default/sales is in m3; no policy selects the workload any more, so it does not move'
+  const narrowed = withoutPolicy(loop(bind(runsIn('m1')), [located(['m1'])]).binding)
+
+  test.each<{ name: string; binding: ResourceBinding; want: object }>([
+    { name: 'keeps its narrowing when its data moves', binding: narrowed, want: { state: 'Kept', names: ['m1'] } },
+    {
+      name: 'keeps the placement of its policy when it gets its first claim',
+      binding: withoutPolicy(bind(runsIn('m1'))),
+      want: { state: 'Kept', names: ['m1', 'm2', 'm3'] },
+    },
+    {
+      name: 'gets the placement of its policy if the scheduler has not moved it to its data yet',
+      binding: withoutPolicy(loop(loop(bind(runsIn('m1')), [located(['m1'])]).binding, [located(['m3'])]).binding),
+      want: { state: 'Relaxed', names: ['m1', 'm2', 'm3'] },
+    },
+  ])('$name', ({ binding, want }) => {
+    const decided = loop(binding, [located(['m3'])])
+    expect(decided).toMatchObject({ ...want, message: why })
+    expect(planBinding(makeInput({ binding, claims: [located(['m3'])], clusters: healthy })).moves).toBe(false)
+    expect(write(binding, {}, { claims: [located(['m3'])] }).binding.spec.placement).toEqual(
+      decided.binding.spec.placement,
+    )
+    expect(loop(decided.binding, [located(['m3'])]).binding).toBe(decided.binding)
+  })
+
+  test('gets it in the write that takes the policy from its binding', () => {
+    const { binding } = loop(loop(bind(runsIn('m1')), [located(['m1'])]).binding, [located(['m3'])])
+    const labels = { 'propagationpolicy.karmada.io/permanent-id': 'deleted' }
+    const stored = { ...binding, metadata: { ...binding.metadata, labels } }
+    const decided = write(stored, {}, { binding: withoutPolicy(binding), claims: [located(['m3'])] })
+    expect(decided).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three } } })
+  })
+
+  test('keeps its groups when preferred data moves', () => {
+    const placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const prefers = (name: string) => [located([name], { enforcement: 'Preferred' })]
+    const stored = withoutPolicy(loop(bind({ ...runsIn('m1'), placement }), prefers('m1')).binding)
+    expect(loop(stored, prefers('m3'))).toMatchObject({ state: 'Kept', message: why })
+    expect(loop(stored, prefers('m3')).binding.spec.placement).toEqual(stored.spec.placement)
+  })
+
+  test('follows its data when a policy selects it again', () => {
+    const kept = loop(narrowed, [located(['m3'])]).binding
+    const { annotations } = bind({}).metadata
+    const selected = {
+      ...kept,
+      metadata: { ...kept.metadata, annotations: { ...kept.metadata.annotations, ...annotations } },
+    }
+    expect(loop(selected, [located(['m3'])])).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('is relaxed when it is evicted, and narrowed when it runs nowhere', () => {
+    const { clusters: _clusters, ...spec } = narrowed.spec
+    const evicted = { ...narrowed, spec: { ...spec, gracefulEvictionTasks: [{ fromCluster: 'm1' }] } }
+    expect(loop(evicted, [located(['m1'])])).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(withoutPolicy(bind({})), [located(['m3'])])).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+})
 
 describe('a workload that leaves the clusters of its last narrowing', () => {
   const home = loop(bind(runsIn('m3')), [located(['m3'])]).binding

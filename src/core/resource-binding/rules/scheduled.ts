@@ -14,10 +14,11 @@ import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
-import { describeUnlocated, nowhere, unresolved } from '../hold-cause.ts'
+import { describeUnlocated, nowhere, unresolved, whereIs } from '../hold-cause.ts'
 import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
+import { policyReferenceOf } from '../policy.ts'
 import { staysAfterFailover, staysBecause } from '../rebalance.ts'
 import { describeWait, isReturnDue } from '../returns.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
@@ -56,6 +57,25 @@ export function stayIfRefused(situation: Situation): PlacementDecision | undefin
   const why = `no cluster with the data can take the workload: ${narrowing.reason}`
   if (last) return keep(situation, last, why)
   return isEvictedFromData(input) ? relaxed(input, base, input.constraint, why) : keptInBase(input, base, why)
+}
+
+/**
+ * Keeps a workload that no policy selects any more where it is. Karmada's scheduler ignores a change of its binding, and schedules it when a Cluster
+ * changes (v1.18.1, pkg/scheduler/event_handler.go, enqueueAffectedBindings). If it refused the clusters with the data by then, it would remove the
+ * workload from all clusters.
+ */
+export function stayWithoutPolicy(situation: Situation): PlacementDecision | undefined {
+  const { input, base, last, narrowing } = situation
+  const found = narrowing()
+  if (found.kind !== 'narrowed' || !isLeftOutside(input, found.chosen ?? found.allowed)) return undefined
+  const why = `${input.claims.map(whereIs).join('; ')}; no policy selects the workload any more, so it does not move`
+  return last ? keep(situation, last, why) : keptInBase(input, base, why)
+}
+
+/** Whether no policy selects the workload any more, and it runs in a cluster that is not allowed. */
+function isLeftOutside({ binding }: ParsedInput, allowed: readonly string[] | undefined): boolean {
+  if (allowed === undefined || policyReferenceOf(binding.metadata) !== undefined) return false
+  return occupiedClusters(binding.spec).some((name) => !allowed.includes(name))
 }
 
 /** Keeps a workload relaxed until it may return: after the data was available for a while, and if it returns at all. The loop moves it. */
@@ -105,8 +125,9 @@ export function keep(situation: Situation, last: LocalityAnnotation, why: string
     const isSaid = why.includes(narrowing.reason)
     return relaxed(input, base, constraint, isSaid ? why : `${why}; ${whyLeft(input, constraint, narrowing)}`)
   }
-  // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should.
-  if (last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
+  // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should. Without a policy, the scheduler does not move it.
+  const runsElsewhere = last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)
+  if (runsElsewhere || isLeftOutside(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
   return (
     relaxIfRefused(situation, constraint, narrowing) ??
     narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))

@@ -1,0 +1,42 @@
+// The policy of a running workload changes, or is deleted, on a real Karmada: the workload moves at most once, and never runs nowhere.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { policy, source } from './manifests.ts'
+import { decisionOn, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import { stopAndCheckRights } from './rights.ts'
+
+const full = { key: 'full', effect: 'NoSchedule' } as const
+
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await startStage({}, { placement: { failbackWindowSeconds: 2 } })
+})
+
+afterAll(async () => {
+  await stage?.placements.stop()
+  await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
+})
+
+test('a workload whose policy was deleted stays when its data moves, also if the new cluster gets a taint', async () => {
+  const { hub, plane, placements } = stage
+  const workload = await runWithData(stage, 'orphan', 'member2')
+  const record = placements.follow(workload)
+  await hub.delete(policy('orphan'))
+  await plane.eventually('the binding has no policy', async () => {
+    const { annotations = {} } = (await hub.bindingOf(workload))?.metadata ?? {}
+    return annotations['propagationpolicy.karmada.io/name'] === undefined
+  })
+
+  await hub.apply(source('orphan', ['member3']))
+  await plane.eventually('the decision says so', async () => {
+    expect(await decisionOn(stage, workload)).toMatch(/"Kept".*no policy selects the workload any more/)
+    return true
+  })
+  await plane.taintCluster('member3', full)
+  onTestFinished(() => plane.untaintCluster('member3', full.key))
+  await schedulerIsIdle(stage, 'later')
+
+  expect(record.clusters, 'the scheduler looks at bindings without a policy when a cluster changes').toEqual([
+    'member2',
+  ])
+})
