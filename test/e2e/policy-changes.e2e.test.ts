@@ -1,7 +1,7 @@
 // The policy of a running workload changes, or is deleted, on a real Karmada: the workload moves at most once, and never runs nowhere.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { policy, source } from './manifests.ts'
-import { decisionOn, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
+import { decisionOn, inOneCluster, runWithData, type Stage, schedulerIsIdle, startStage } from './moving-workloads.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const full = { key: 'full', effect: 'NoSchedule' } as const
@@ -40,3 +40,27 @@ test('a workload whose policy was deleted stays when its data moves, also if the
     'member2',
   ])
 })
+
+test.each<{ name: string; title: string; claimPolicy: object }>([
+  { name: 'relaxed', title: 'that is relaxed goes to its data at once', claimPolicy: {} },
+  { name: 'stayed', title: 'that never follows its data does the same', claimPolicy: { rebalance: 'Never' } },
+])('a workload $title if a policy excludes its cluster', async ({ name, claimPolicy }) => {
+  const { hub, placements } = stage
+  const workload = await runWithData(stage, name, 'member1', claimPolicy)
+  await hub.apply(policy(name, { placement: placedIn('member3') }))
+  await placements.isIn(workload, 'member3')
+  await hub.apply(source(name, ['member2']))
+  await schedulerIsIdle(stage, `${name}-later`)
+  const record = placements.follow(workload)
+
+  await hub.apply(policy(name, { placement: placedIn('member1', 'member2') }))
+
+  await placements.isIn(workload, 'member2')
+  expect(record.clusters).toEqual(['member3', 'member2'])
+  expect(await decisionOn(stage, workload)).toMatch(/"Narrowed".*is in member2/)
+})
+
+/** One of these clusters. */
+function placedIn(...clusterNames: string[]): object {
+  return { ...inOneCluster, clusterAffinity: { clusterNames } }
+}

@@ -104,6 +104,33 @@ describe('a running workload that no policy selects any more', () => {
   })
 })
 
+describe('a workload that leaves its cluster in any case, since a changed policy excludes it', () => {
+  const claims = [located(['m3'])]
+  const never = [located(['m3'], { rebalance: 'Never', failback: 'Never' })]
+  const changed = { placement: one('m2', 'm3') }
+  const policy = { ...changed, lazy: false, requiresClaim: false }
+  const kept = loop(loop(bind(runsIn('m1')), [located(['m1'], never[0])]).binding, never)
+  const home = loop(bind(runsIn('m3')), claims).binding
+  const away = loop({ ...home, spec: { ...home.spec, placement: one('m1'), ...runsIn('m1') } }, claims, {
+    policy: { ...policy, placement: one('m1') },
+  })
+
+  test.each<{ name: string; stored: ReturnType<typeof loop>; state: string; claims: ClaimAnswer[] }>([
+    { name: 'is relaxed', stored: away, state: 'Relaxed', claims },
+    { name: 'is relaxed, and does not return after a failover', stored: away, state: 'Relaxed', claims: never },
+    { name: 'stays where its data was', stored: kept, state: 'Kept', claims: never },
+  ])('goes to its data at once if it $name', ({ stored, state, claims }) => {
+    expect([stored.state, stored.binding.spec.clusters?.[0]?.name]).toEqual([state, 'm1'])
+    const admitted = write(stored.binding, changed, { claims, policy })
+    expect(admitted).toMatchObject({ state: 'Narrowed', binding: { spec: { placement: one('m3') } } })
+  })
+
+  test('stays in the clusters that the policy leaves, if it runs in several', () => {
+    const stored = { ...away.binding, spec: { ...away.binding.spec, ...runsIn('m1', 'm2') } }
+    expect(write(stored, changed, { claims, policy })).toMatchObject({ state: 'Relaxed' })
+  })
+})
+
 describe('a workload that leaves the clusters of its last narrowing', () => {
   const home = loop(bind(runsIn('m3')), [located(['m3'])]).binding
   const UNJOINED = lookup('m1', 'm2')
@@ -706,6 +733,24 @@ describe('a preference', () => {
     const admitted = write(stored.binding, { placement }, { claims })
 
     expect(admitted).toMatchObject({ state: 'Ignored', binding: { spec: { placement } } })
+    const { binding } = admitted
+    expect(planBinding(makeInput({ binding, stored: binding, claims, clusters: healthy })).moves).toBe(true)
+    expect(groupsOf(loop(binding, claims).binding)).toEqual(['default-local', 'default'])
+  })
+
+  test('moves nothing at admission when it had no effect since the scheduler chose a group before it', () => {
+    const clusterAffinities = [
+      { affinityName: 'a', clusterNames: ['m1'] },
+      { affinityName: 'b', clusterNames: ['m2', 'm3'] },
+    ]
+    const claims = prefers('m3')
+    const inGroups = { clusterAffinities, replicaScheduling: { replicaSchedulingType: 'Divided' } }
+    const stored = loop(inGroup(bind({ placement: inGroups }), 'a', 'm1'), claims)
+    expect([stored.state, groupsOf(stored.binding)]).toEqual(['Narrowed', ['a', 'b-local', 'b']])
+
+    const admitted = write(stored.binding, { placement: divided }, { claims })
+
+    expect(admitted).toMatchObject({ state: 'Ignored', binding: { spec: { placement: divided } } })
     const { binding } = admitted
     expect(planBinding(makeInput({ binding, stored: binding, claims, clusters: healthy })).moves).toBe(true)
     expect(groupsOf(loop(binding, claims).binding)).toEqual(['default-local', 'default'])

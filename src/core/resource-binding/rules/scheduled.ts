@@ -12,6 +12,7 @@ import {
 } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
+import { placementFilter } from '../../placement/placement-filter.ts'
 import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved, whereIs } from '../hold-cause.ts'
@@ -34,12 +35,12 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
 
-/** Does not apply to a workload that has lost its clusters, or has no replicas in them: it is started anew in any case. */
+/** A workload that has lost its clusters, has no replicas in them, or must leave them, is started anew: the rule does not apply. */
 export function stayIfMoveCosts(situation: Situation): PlacementDecision | undefined {
   const { input, last } = situation
   if (occupiedClusters(input.binding.spec).length === 0) return undefined
   const stays = last && staysBecause(input.binding.spec.resource, input.claims, input.kinds)
-  if (!stays || demandsSame(constraintIn(last), input.constraint)) return undefined
+  if (!stays || demandsSame(constraintIn(last), input.constraint) || mustLeave(situation)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
 }
 
@@ -227,13 +228,19 @@ function isEvictedFromData({ binding, constraint }: ParsedInput): boolean {
 }
 
 /**
- * Whether the narrowing moves the workload out of a cluster where it runs, and the loop has not sent this move. A preference moves it if the
+ * Whether the narrowing moves the workload out of a cluster where it could stay, and the loop has not sent this move. A preference moves it if the
  * scheduler chooses a group without this cluster.
  */
-function wouldMove({ input, narrowing }: Situation): boolean {
-  const found = narrowing()
-  if (found.kind !== 'narrowed') return false
-  return excludesTarget(input, found.chosen ?? found.allowed) && !isSentByLoop(input)
+function wouldMove(situation: Situation): boolean {
+  const found = situation.narrowing()
+  if (found.kind !== 'narrowed' || !excludesTarget(situation.input, found.chosen ?? found.allowed)) return false
+  return !isSentByLoop(situation, found) && !mustLeave(situation)
+}
+
+/** Whether the workload leaves all of its clusters in any case, since the base excludes them. */
+function mustLeave({ input: { binding, clusters, usesOverflow, rules }, base }: Situation): boolean {
+  const occupied = occupiedClusters(binding.spec)
+  return occupied.length > 0 && !occupied.some(placementFilter(base, clusters, usesOverflow, rules).allows)
 }
 
 /**
@@ -261,7 +268,16 @@ function getsFirstGroups(
   return !hadGroups || !groups.some(({ affinityName }) => affinityName === observedGroup)
 }
 
-/** Whether the loop sent this move: its locality annotation has the constraint. Other writers send the stored annotation. */
-function isSentByLoop({ annotations: { locality }, constraint }: ParsedInput): boolean {
-  return locality?.state === 'Narrowed' && demandsSame(constraintIn(locality), constraint)
+/**
+ * Whether the loop has sent this move: the locality annotation has the constraint. Other writers send the stored annotation. Karmada's detector sends
+ * it with the affinity of the policy, so the stored affinity must be that of the move then.
+ */
+function isSentByLoop(
+  { input: { binding, stored, annotations, constraint }, base }: Situation,
+  { affinity }: FittingNarrowing,
+): boolean {
+  const { locality } = annotations
+  if (locality?.state !== 'Narrowed' || !demandsSame(constraintIn(locality), constraint)) return false
+  const isOfPolicy = jsonEqual(effectiveAffinity(binding.spec.placement), base)
+  return !isOfPolicy || jsonEqual(effectiveAffinity(stored?.spec.placement), affinity)
 }
