@@ -1,5 +1,5 @@
 /** Explains a dependency, such as a Secret: the workloads that need it, and the clusters to which it follows them. */
-import { type BindingSnapshot, bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
+import { type BindingSnapshot, bindingTypeIn, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import {
   type K8sObject,
   keyOfObject,
@@ -10,6 +10,7 @@ import {
 } from '../../api/meta.ts'
 import { isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
+import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
@@ -105,9 +106,16 @@ function ownPlacement(binding: ResourceBinding): TreeNode {
   const where = clusters.length > 0 ? `scheduled to ${firstNames(clusters)}` : 'not scheduled yet'
   return {
     ...referenceOf(binding),
-    text: `a policy selects it: ${binding.kind} ${keyOfObject(binding)}, ${where}`,
+    text: `${placedBy(binding)}: ${binding.kind} ${keyOfObject(binding)}, ${where}`,
     clusters,
   }
+}
+
+/** The origin of the placement of a binding. Karmada creates the binding of a Service for its MultiClusterService too. */
+function placedBy({ metadata }: ResourceBinding): string {
+  const owner = metadata.labels?.[MANAGED_BY_LABEL]
+  if (owner) return `a ${owner} places it`
+  return policyReferenceOf(metadata) ? 'a policy selects it' : 'no policy selects it any more'
 }
 
 /** The workloads that need the object. Only a folder caches workloads: to list those of a hub takes too long. */

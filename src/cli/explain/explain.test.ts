@@ -177,6 +177,43 @@ test('a workload without a claim and without a policy is shown as such', async (
 `)
 })
 
+test('a workload whose policy was deleted keeps its binding, and that is said', async () => {
+  const { annotations: _annotations, ...metadata } = makeBinding().metadata
+  const binding = { ...makeBinding({ clusters: [{ name: 'member2' }] }), metadata }
+
+  const { stdout } = await explain('deployment/app', [makeDeployment(), binding])
+
+  expect(stdout).toContain(`├─ no policy selects it: the scheduler looks at its binding only when a cluster changes
+└─ ResourceBinding default/app-deployment: unchanged
+`)
+})
+
+test('a lazy policy is shown as such, since it applies later', async () => {
+  const policy = makePolicy({ activationPreference: 'Lazy' })
+
+  const { stdout } = await explain('deployment/app', [makeDeployment(), policy])
+
+  expect(stdout).toContain('└─ activationPreference is Lazy: it applies when the workload changes\n')
+})
+
+test.each([
+  { name: 'a policy', metadata: makeBinding().metadata, says: 'a policy selects it' },
+  {
+    name: 'a MultiClusterService',
+    metadata: { labels: { 'binding.karmada.io/managed-by': 'MultiClusterService' } },
+    says: 'a MultiClusterService places it',
+  },
+  { name: 'a deleted policy', metadata: {}, says: 'no policy selects it any more' },
+])('a dependency with a placement of $name is shown with that', async ({ metadata, says }) => {
+  const resource = { apiVersion: 'v1', kind: 'Service', namespace: 'default', name: 'web' }
+  const named = { ...metadata, namespace: 'default', name: 'web-service' }
+  const binding = { ...makeBinding({ resource, clusters: [{ name: 'member2' }] }), metadata: named }
+
+  const { stdout } = await explain('service/web', [makeObject('v1', 'Service', 'web'), binding])
+
+  expect(stdout).toContain(`└─ ${says}: ResourceBinding default/web-service, scheduled to member2`)
+})
+
 test('of two policies for a workload, the one with the higher priority is shown', async () => {
   const selects = { resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }] }
   const named = (name: string, spec: object) => {
@@ -416,7 +453,7 @@ test('a claim for an attached dependency has no effect, and its workloads are na
 │  └─ DataSource amoro-table-lake.shop.sales: located in member2
 │     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
 ├─ the claim has no effect: ConfigMap settings is a dependency, and follows the workloads of default/app-deployment; name such a workload instead
-├─ no policy selects it: Karmada creates no binding for it
+├─ no policy selects it: it is a dependency alone
 └─ ResourceBinding default/settings-configmap: unchanged
    ├─ has no placement: it follows the bindings that require it
    └─ scheduled to: none yet

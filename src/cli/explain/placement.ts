@@ -8,16 +8,27 @@ import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineReason } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import type { BindingDecision } from '../../core/resource-binding/decide.ts'
+import { isLazy } from '../../core/resource-binding/input.ts'
 import { firstNames } from './lists.ts'
 import type { Placed } from './placed.ts'
 import type { TreeNode } from './tree.ts'
 
 /** The policy and the binding of a workload. */
-export function placementNodes({ policy, placement, isPartial }: Placed): TreeNode[] {
-  const unselected = isPartial
-    ? { text: 'no policy that you may list selects it', state: 'Unknown' }
-    : { text: 'no policy selects it: Karmada creates no binding for it', state: 'NotSelected' }
-  return [policy ? policyNode(policy) : unselected, ...(placement ? [bindingNode(placement)] : [])]
+export function placementNodes(placed: Placed): TreeNode[] {
+  const { policy, placement } = placed
+  return [policy ? policyNode(policy) : withoutPolicy(placed), ...(placement ? [bindingNode(placement)] : [])]
+}
+
+/** Says what it means that no policy selects a workload. Karmada keeps the binding of a deleted policy. */
+function withoutPolicy({ placement, isPartial }: Placed): TreeNode {
+  if (isPartial) return { text: 'no policy that you may list selects it', state: 'Unknown' }
+  const stored = placement?.input.stored
+  const effect = !stored
+    ? 'Karmada creates no binding for it'
+    : stored.spec.placement
+      ? 'the scheduler looks at its binding only when a cluster changes'
+      : 'it is a dependency alone'
+  return { text: `no policy selects it: ${effect}`, state: 'NotSelected' }
 }
 
 function policyNode(policy: PropagationPolicy): TreeNode {
@@ -26,6 +37,7 @@ function policyNode(policy: PropagationPolicy): TreeNode {
     ...referenceOf(policy),
     text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(effectiveAffinity(policy.spec.placement))}`,
     children: [
+      ...(isLazy(policy) ? [{ text: 'activationPreference is Lazy: it applies when the workload changes' }] : []),
       ...(policy.spec.propagateDeps ? [{ text: 'dependencies follow: propagateDeps is set' }] : []),
       ...(declined ? [{ text: `dependencies do not follow: ${declined}` }] : []),
     ],
