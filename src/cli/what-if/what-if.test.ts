@@ -288,6 +288,18 @@ describe('policies', () => {
       want: moves,
     },
     {
+      name: 'that did not select it any more before a change give it to another policy by the change',
+      hub: [makePolicy({ resourceSelectors: byLabels }), running, other({}), makeDeployment({ labels: { team: 'b' } })],
+      applied: [makePolicy({ placement: placed('member2'), resourceSelectors: byLabels })],
+      want: moves,
+    },
+    {
+      name: 'that did not select it any more keep it until they change',
+      hub: [makePolicy({ resourceSelectors: byLabels }), running, other({}), makeDeployment({ labels: { team: 'b' } })],
+      applied: [makePolicy({ resourceSelectors: byLabels }, { annotations: { note: 'new' } })],
+      want: nothing,
+    },
+    {
       name: 'that select it no more give it to no lazy policy',
       hub: [own, running, other({ activationPreference: 'Lazy' })],
       applied: [makePolicy({ placement: placed('member2'), resourceSelectors: elsewhere })],
@@ -384,6 +396,14 @@ describe('policies', () => {
     })
     expect(stdout).toContain(moves)
     expect(stdout).toContain('moves    1 ')
+  })
+
+  test('a policy that selects a workload no more does not apply when that is written', async () => {
+    const lazy = makePolicy({ activationPreference: 'Lazy', placement: placed('member3'), resourceSelectors: byLabels })
+    const { stdout } = await whatIf(['-f', '@app.yaml'], [...clusters, lazy, running], {
+      'app.yaml': makeDeployment({ labels: { team: 'b' } }),
+    })
+    expect(stdout).toContain(nothing)
   })
 
   test('that preempt say what they need of Karmada', async () => {

@@ -42,16 +42,16 @@ export function detectPolicy(binding: ResourceBinding, world: World): ResourceBi
   const policy = bindingPolicy(binding, store)
   const change = changed.find(({ after }) => after !== undefined && after === policy)
   const before = change?.before as PropagationPolicy | undefined
-  const labels = workloadLabels(resource, store)
-  const isLeft =
-    policy && before && selects(before, resource, labels) !== false && selects(policy, resource, labels) === false
+  const isSelected = policy && selects(policy, resource, workloadLabels(resource, store)) !== false
+  // The detector looks for such workloads when the policy changes. Until then, a workload that got other labels keeps its policy, which does not apply.
+  const isLeft = isSelected === false && before !== undefined && !jsonEqual(before.spec, policy?.spec)
   if (policy && !isLeft) {
     const next = preemptingPolicy(binding, policy, { store, changed, before })
     if (next) return isLazy(next) ? binding : withPolicy(binding, next)
     const applies = isLazy(policy)
       ? isWritten && !jsonEqual(binding.spec.placement, policy.spec.placement)
       : change && !jsonEqual(before?.spec.placement, policy.spec.placement)
-    return applies ? withPolicy(binding, policy) : binding
+    return isSelected && applies ? withPolicy(binding, policy) : binding
   }
   if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
   const next = nextPolicy(binding, store)

@@ -80,7 +80,10 @@ test.each<{ name: string; body: object; options: string[] }>([
 })
 
 test('manifests in a question are applied, and nothing is written', async () => {
-  const changed = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member1'] } } })
+  const changed = makePolicy({
+    placement: { clusterAffinity: { clusterNames: ['member1'] } },
+    resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment' }],
+  })
   const page = await openPage(fleet)
   const moved = makeSource({ locality: { clusterNames: ['member1'] } })
   const body = JSON.stringify({ files: filesOf(changed, moved) })
