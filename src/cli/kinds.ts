@@ -73,7 +73,7 @@ export function knownKinds(workloads: WorkloadKinds): ResourceType[] {
 }
 
 /** Returns the kinds that policies select and claims name. Their plurals are guessed. */
-export function selectedKinds(store: ObjectStore): ResourceType[] {
+function selectedKinds(store: ObjectStore): ResourceType[] {
   const policies = [propagationPolicies, clusterPropagationPolicies].flatMap((type) => [...store.list(type)])
   const references = [
     ...policies.flatMap(({ spec }) => spec.resourceSelectors),
@@ -138,6 +138,22 @@ export function kindsNamed(word: string, types: readonly ResourceType[]): Resour
   return isNamed.filter((type) => type.group === groupParts.join('.')).flatMap((type) => inVersion(type, version) ?? [])
 }
 
+/** Returns the kinds that a word may mean: those of tables, then those of policies and claims, then any other. Throws `UsageError` if there is none. */
+export function typesNamed(
+  word: string,
+  { store, kinds }: { store: ObjectStore; kinds: WorkloadKinds },
+): ResourceType[] {
+  const known = knownKinds(kinds)
+  const named = kindsNamed(word, known)
+  if (named.length > 0) return named
+  const selected = selectedKinds(store)
+  const others = kindsNamed(word, selected)
+  if (others.length > 0) return others
+  const given = kindOfManifest(word)
+  if (!given) throw unknownKind(word, [...known, ...selected])
+  return [given]
+}
+
 /** Returns the type for `Kind.version.group` of a kind that no table, policy or claim has; undefined for another form. */
 export function kindOfManifest(word: string): ResourceType | undefined {
   const [, kind = '', version = '', group = ''] = /^([A-Z][A-Za-z0-9]*)\.(v[0-9][a-z0-9]*)\.([^/]*)$/.exec(word) ?? []
@@ -145,7 +161,7 @@ export function kindOfManifest(word: string): ResourceType | undefined {
 }
 
 /** Describes an unknown kind, with a suggestion and the forms that are accepted. */
-export function unknownKind(word: string, types: readonly ResourceType[]): UsageError {
+function unknownKind(word: string, types: readonly ResourceType[]): UsageError {
   const [name = ''] = word.split('.')
   const sameName = types.filter((type) => lowerCaseNames(type).includes(name.toLowerCase()))
   const similar =

@@ -6,7 +6,7 @@ import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, isCached } from '../../store/any-kind.ts'
 import type { ObjectName } from '../../store/store.ts'
 import { describeHidden } from '../hidden-kinds.ts'
-import { kindOfManifest, kindsNamed, knownKinds, selectedKinds, unknownKind } from '../kinds.ts'
+import { kindsNamed, knownKinds, typesNamed } from '../kinds.ts'
 import { nameHint } from '../name-hint.ts'
 import { type Context, makeTarget, referenceTitle, type Target } from './target.ts'
 import { explainerOf } from './targets.ts'
@@ -53,26 +53,10 @@ export async function explainTargets(targets: readonly Target[], context: Contex
   return { problem: describeMissing(targets, context) }
 }
 
-/** Returns the kinds that a word may mean. Throws `UsageError` for an unknown one. */
-export function typesNamed(word: string, context: Context): ResourceType[] {
-  const named = kindsNamed(word, knownKinds(context.kinds))
-  return named.length > 0 ? named : furtherKinds(word, context)
-}
-
 /** Where the objects are, for messages. */
 export function objectsPlace(folder: string | undefined, isMember: boolean): string {
   if (folder !== undefined) return `in folder ${folder}`
   return `on this API server${isMember ? ', which is not a hub' : ''}`
-}
-
-/** The kinds that a word means although no table has them. Throws `UsageError` if there is none. */
-function furtherKinds(word: string, { store, kinds }: Context): ResourceType[] {
-  const selected = selectedKinds(store)
-  const named = kindsNamed(word, selected)
-  if (named.length > 0) return named
-  const given = kindOfManifest(word)
-  if (!given) throw unknownKind(word, [...knownKinds(kinds), ...selected])
-  return [given]
 }
 
 /**

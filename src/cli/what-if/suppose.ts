@@ -3,6 +3,7 @@ import { type DataSource, dataSources } from '../../api/data-source.ts'
 import {
   bindingTypeIn,
   type Cluster,
+  clusterResourceBindings,
   clusters,
   isBinding,
   isPolicy,
@@ -32,7 +33,7 @@ import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
 import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
-import { kindsNamed, knownKinds, readTarget, typeAmong, unknownKind } from '../kinds.ts'
+import { readTarget, typeAmong, typesNamed } from '../kinds.ts'
 import { nameHint } from '../name-hint.ts'
 import { scopesOf } from '../scope.ts'
 import type { Supposition } from './options.ts'
@@ -339,9 +340,7 @@ function bindTemplate(template: K8sObject, { store, changes, notes }: Supposed):
 function deleteObject(text: string, supposed: Supposed, { workloads, namespace, now }: SupposeContext): void {
   const { kind, name } = readTarget([text])
   const { store, changes, sentences } = supposed
-  const types = knownKinds(workloads)
-  const named = kindsNamed(kind, types)
-  if (named.length === 0) throw unknownKind(kind, types)
+  const named = typesNamed(kind, { store, kinds: workloads })
   // The binding of a template shows that a workload exists that is not cached, or whose manifest is not in the folder.
   const isFound = (type: ResourceType) => {
     const within = inNamespace(type, namespace)
@@ -377,7 +376,8 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
 /** The names of all objects of these kinds: the cached ones, and the workloads that have a binding. */
 function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName[] {
   const cached = types.filter((type) => isCached(type, store)).flatMap((type) => [...store.list(type)])
-  const bound = [...store.list(resourceBindings)]
+  const bound = [resourceBindings, clusterResourceBindings]
+    .flatMap((type) => [...store.list(type)])
     .map(({ spec: { resource } }) => resource)
     .filter(({ apiVersion, kind }) => types.some((type) => type.kind === kind && type.group === groupOf(apiVersion)))
   return [...cached.map(({ metadata: { namespace, name = '' } }) => ({ namespace, name })), ...bound]

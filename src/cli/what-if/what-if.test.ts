@@ -885,3 +885,26 @@ test.each<{ options: string[]; status: number; says: string }>([
   expect(answer.stderr).toContain(says)
   expect(answer).toMatchObject({ status, stdout: '' })
 })
+
+test('a workload of a kind that no table has is deleted with its binding', async () => {
+  const app = makeBinding({ clusters: [{ name: 'member1' }] })
+  const widget = {
+    ...app,
+    spec: { ...app.spec, resource: { ...app.spec.resource, apiVersion: 'x.io/v1', kind: 'Widget' } },
+  }
+  const binding = { ...widget, metadata: { ...widget.metadata, name: 'app-widget' } }
+
+  const { stdout } = await whatIf(['--delete', 'Widget.v1.x.io/app'], [...HUB, binding])
+
+  expect(stdout).toContain('Widget default/app: leaves member1')
+})
+
+test('a similar name of a workload without a namespace is suggested, by its binding', async () => {
+  const resource = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'reader' }
+  const { namespace: _none, ...metadata } = makeBinding({}, { name: 'reader-clusterrole' }).metadata
+  const bound = { ...makeBinding({ resource }), kind: 'ClusterResourceBinding', metadata }
+
+  const { stderr } = await whatIf(['--delete', 'ClusterRole.v1.rbac.authorization.k8s.io/readr'], [...HUB, bound])
+
+  expect(stderr).toContain('no ClusterRole readr (did you mean reader?)')
+})
