@@ -122,3 +122,11 @@ export function maxClusters(placement: Placement | undefined): number | undefine
   }
   return least
 }
+
+/** Returns how many clusters the spread constraints require at least: 1 without such a constraint. */
+export function minClusters(placement: Placement | undefined): number {
+  const constraints = (placement?.spreadConstraints ?? []).filter(
+    ({ spreadByField = 'cluster', spreadByLabel }) => !spreadByLabel && spreadByField === 'cluster',
+  )
+  return Math.max(1, ...constraints.map(({ minGroups = 1 }) => minGroups))
+}

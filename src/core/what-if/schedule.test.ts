@@ -69,6 +69,31 @@ const CASES: Given[] = [
     want: { keeps: ['m1'], among: [], takesAll: false, waits: false },
   },
   {
+    name: 'a copied workload that needs two clusters goes to both',
+    placement: { ...names('m1', 'm2'), ...atMost(2, 2) },
+    runs: [],
+    want: { keeps: [], among: ['m1', 'm2'], takesAll: true },
+  },
+  {
+    name: 'a copied workload that needs two clusters keeps one, and goes to the other',
+    placement: { ...names('m1', 'm2'), ...atMost(2, 2) },
+    runs: ['m1'],
+    isQueued: true,
+    want: { keeps: ['m1'], among: ['m2'], takesAll: true },
+  },
+  {
+    name: 'a copied workload that needs one cluster goes to the only one that accepts it',
+    placement: { ...names('m1'), ...atMost(1) },
+    runs: [],
+    want: { keeps: [], among: ['m1'], takesAll: true },
+  },
+  {
+    name: 'a copied workload that needs two of three clusters goes to some of them',
+    placement: { ...names('m1', 'm2', 'm3'), ...atMost(2, 2) },
+    runs: [],
+    want: { keeps: [], among: ['m1', 'm2', 'm3'], takesAll: false },
+  },
+  {
     name: 'a divided workload of a manifest without the default type Divided is left alone',
     placement: { ...names('m1', 'm2'), replicaScheduling: { replicaDivisionPreference: 'Aggregated' } },
     runs: ['m1'],

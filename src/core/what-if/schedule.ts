@@ -15,7 +15,7 @@ import {
   targetClusters,
 } from '../placement/binding-state.ts'
 import { withoutClusters } from '../placement/cluster-filter.ts'
-import { maxClusters, spreadCheck } from '../placement/spread.ts'
+import { maxClusters, minClusters, spreadCheck } from '../placement/spread.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { Fleet, Group } from './fleet.ts'
@@ -91,7 +91,8 @@ function choose(
   if (!isDivided(spec)) {
     const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
     const among = keeps.length >= most ? [] : others
-    return { ...result, among, takesAll: !spec.placement?.spreadConstraints?.length }
+    const needsAll = minClusters(spec.placement) >= keeps.length + among.length
+    return { ...result, among, takesAll: needsAll || !spec.placement?.spreadConstraints?.length }
   }
   // Each of its clusters runs all replicas. The scheduler removes some of them, and maybe all of a cluster.
   if (keeps.length > 1 && before && !isDivided(before.spec))
