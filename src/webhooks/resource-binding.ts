@@ -1,11 +1,13 @@
 /** Admission of bindings: narrows their cluster affinity to the clusters with the workload's data. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
+import type { FieldError } from '../base/field-errors.ts'
 import { answerProbe } from '../core/admission/webhook-probe.ts'
 import { bindingDecisionId } from '../core/decision-id.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
-import { validateBinding } from '../core/resource-binding/input.ts'
+import { type BindingInput, validateBinding } from '../core/resource-binding/input.ts'
+import { lostClusterErrors } from '../core/resource-binding/lost-clusters.ts'
 import { newClusterErrors } from '../core/resource-binding/new-clusters.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
@@ -33,8 +35,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
     decide(input) {
       const probed = answerProbe(input.binding)
       if (probed) return probed
-      const onHold = scheduledOnHold(input)
-      const errors = onHold.length > 0 ? onHold : newClusterErrors(input)
+      const errors = rejectionOf(input)
       if (errors.length === 0) return answerBinding(decideBinding(input), input)
       // The stored decision is the reason.
       return {
@@ -44,4 +45,12 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, k
       }
     },
   })
+}
+
+/** The reason to reject a write of the scheduler; empty for nearly every write. */
+function rejectionOf(input: BindingInput): FieldError[] {
+  const onHold = scheduledOnHold(input)
+  if (onHold.length > 0) return onHold
+  const outside = newClusterErrors(input)
+  return outside.length > 0 ? outside : lostClusterErrors(input)
 }

@@ -79,6 +79,28 @@ test.each([
   },
 )
 
+test('a workload that cannot move to its data yet stays where it is when the cluster with the data begins to refuse it', async () => {
+  const workload = await run('refused-later', 'member1', { ...inOneCluster, replicaScheduling })
+  const record = stage.placements.follow(workload)
+  await setRoom('0')
+  onTestFinished(() => setRoom('10000'))
+  await stage.hub.apply(source('refused-later', ['member3']))
+  await stage.plane.eventually('the scheduler has found no room', async () => record.reasons.length > 1)
+
+  await stage.plane.taintCluster('member3', { ...broken, effect: 'NoSchedule' })
+  onTestFinished(() => stage.plane.untaintCluster('member3', broken.key))
+  await stage.plane.eventually('it is relaxed', async () =>
+    (await decisionOn(stage, workload))?.includes('"state":"Relaxed"'),
+  )
+  await schedulerIsIdle(stage, 'after-refused-later')
+  expect(record.clusters).toEqual(['member1'])
+
+  await setRoom('10000')
+  await stage.plane.untaintCluster('member3', broken.key)
+  await stage.placements.isIn(workload, 'member3')
+  expect(record.clusters).toEqual(['member1', 'member3'])
+})
+
 test('a workload whose data a filter of the scheduler refuses runs elsewhere, and is tried again after a longer wait each time', async () => {
   const spread = { workloadAffinity: { antiAffinity: { groupByLabelKey: 'group' } } }
   const inMember3 = { clusterAffinity: { clusterNames: ['member3'] }, ...spread }

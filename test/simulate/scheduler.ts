@@ -70,7 +70,9 @@ export class Scheduler {
       this.#patchResult(binding, clusters)
     } catch (error) {
       // The other error is that the binding was deleted meanwhile.
-      if (error instanceof DeniedError) this.#retry(key, binding, { reason: 'SchedulerError', message: error.message })
+      // helper.go, getConditionByError: a cluster that fits none is the reason, also if its write failed.
+      const reason = result.kind === 'fit' ? 'SchedulerError' : 'NoClusterFit'
+      if (error instanceof DeniedError) this.#retry(key, binding, { reason, message: error.message })
       return
     }
     this.#observe(binding, {

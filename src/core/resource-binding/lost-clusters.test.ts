@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { located, lookup, makeBinding, makeCluster, makeInput } from '../../../test/builders.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type ResourceBinding } from '../../api/karmada.ts'
+import { decideBinding } from './decide.ts'
+import type { BindingInput } from './input.ts'
+import { lostClusterErrors } from './lost-clusters.ts'
+
+const claims = [located(['member2'])]
+const waiting = makeBinding({ clusters: [] })
+const narrowed = decideBinding(makeInput({ binding: waiting, stored: waiting, claims })).binding
+/** Its data has moved to member2, which had no room for it. */
+const moving = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member1' }] } }
+const clusters = lookup('member1', 'member3', makeCluster('member2', { taints: [{ key: 'k', effect: 'NoSchedule' }] }))
+
+const all = lookup('member1', 'member2', 'member3')
+
+/** The choice of the scheduler when no cluster fits. */
+function emptied(stored: ResourceBinding, applied: unknown = stored.spec.placement): ResourceBinding {
+  const annotations = { ...stored.metadata.annotations, [APPLIED_PLACEMENT_ANNOTATION]: JSON.stringify(applied) }
+  return { ...stored, metadata: { ...stored.metadata, annotations }, spec: { ...stored.spec, clusters: [] } }
+}
+
+const errors = (binding: ResourceBinding, stored: ResourceBinding, input: Partial<BindingInput> = {}) =>
+  lostClusterErrors(makeInput({ binding, stored, claims, clusters, leavesMovesToLoop: true, ...input }))
+
+describe('the scheduler may not take a workload out of all clusters', () => {
+  test('when the clusters with its data refuse it, and the base has one for it', () => {
+    const [error] = errors(emptied(moving), moving)
+    expect(error).toMatchObject({ path: 'spec.clusters', code: 'Forbidden' })
+    expect(error?.message).toMatch(
+      /^would be empty; choose again from the next placement: .*member2 has the taint k:NoSchedule/,
+    )
+  })
+
+  test('when it knows a reason that Lodestone does not know yet', () => {
+    const [error] = errors(emptied(moving), moving, { clusters: all })
+    expect(error?.message).toBe(
+      'would be empty; choose again from the next placement: the clusters with the data refuse the workload, and it may stay where it is',
+    )
+  })
+
+  test('and finds a cluster for it with the placement of the next decision', () => {
+    const next = decideBinding(
+      makeInput({ binding: moving, stored: moving, claims, clusters, leavesMovesToLoop: true }),
+    )
+    expect(next.state).toBe('Relaxed')
+    const chosen = { ...next.binding, spec: { ...next.binding.spec, clusters: [{ name: 'member1' }] } }
+    expect(errors(chosen, next.binding)).toEqual([])
+  })
+})
+
+describe('a write without clusters is accepted', () => {
+  const conditions = [{ type: 'Scheduled', status: 'False' as const, reason: 'NoClusterFit' }]
+  const failed: ResourceBinding = { ...moving, status: { conditions } }
+  const home = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member2' }] } }
+  const evicted = { ...emptied(moving), metadata: moving.metadata }
+  const task = { fromCluster: 'member1', reason: 'TaintUntolerated', producer: 'TaintManager' }
+
+  test.each<{ name: string; binding: ResourceBinding; stored: ResourceBinding; input?: Partial<BindingInput> }>([
+    { name: 'before the workload runs', binding: emptied(narrowed), stored: narrowed },
+    { name: 'of an eviction', binding: evicted, stored: moving },
+    {
+      name: 'of a graceful eviction',
+      binding: { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [task] } },
+      stored: moving,
+    },
+    { name: 'of another placement', binding: emptied(moving, waiting.spec.placement), stored: moving },
+    {
+      name: 'if no cluster of the base is left',
+      binding: emptied(moving),
+      stored: moving,
+      input: { clusters: lookup(makeCluster('member2', { taints: [{ key: 'k', effect: 'NoSchedule' }] })) },
+    },
+    {
+      name: 'that is repeated, if the clusters with the data accept the workload as far as Lodestone knows',
+      binding: emptied(failed),
+      stored: failed,
+      input: { clusters: all },
+    },
+    {
+      name: 'of a workload with its data, if its cluster accepts it as far as Lodestone knows',
+      binding: emptied(home),
+      stored: home,
+      input: { clusters: all },
+    },
+    { name: 'of a workload without a claim', binding: emptied(waiting), stored: waiting, input: { claims: [] } },
+  ])('$name', ({ binding, stored, input }) => {
+    expect(errors(binding, stored, input)).toEqual([])
+  })
+})
