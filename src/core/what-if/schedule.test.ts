@@ -179,6 +179,18 @@ const CASES: Given[] = [
     runs: ['m1', 'm2'],
     want: { keeps: ['m1', 'm2'], among: [] },
   },
+  ...[
+    { has: 'all', replicas: 2, among: [] },
+    { has: 'some', replicas: 1, among: ['m2', 'm3'] },
+  ].map(({ has, replicas, among }) => ({
+    name: `a workload with ${has} of its replicas, whose move failed, gets its placement back`,
+    placement: { ...names('m1', 'm2', 'm3'), ...divided },
+    before: { ...names('m3'), ...divided },
+    runs: ['m1'],
+    more: { replicas: 2, clusters: [{ name: 'm1', replicas }] },
+    status: failed('Unschedulable'),
+    want: { keeps: ['m1'], among },
+  })),
   {
     name: 'a workload that does not run goes to one of the clusters of its policy',
     placement: { ...names('m1', 'm2'), ...divided },

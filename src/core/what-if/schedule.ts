@@ -99,9 +99,16 @@ function choose(
     return { ...result, keeps: [], among: hasFixedWeights(spec) ? names : keeps, takesAll: false }
   // Fixed weights divide the replicas anew; else they stay where they are.
   const isComplete =
-    keeps.length > 0 && keeps.length === targetClusters(before?.spec).length && schedulingFailure(binding) === undefined
+    keeps.length > 0 &&
+    keeps.length === targetClusters(before?.spec).length &&
+    (schedulingFailure(binding) === undefined || hasAllReplicas(spec))
   const among = isComplete && !isDividedAnew(spec, before?.spec) ? [] : others
   return { ...result, among, takesAll: among.length === 1 && keeps.length === 0 }
+}
+
+/** Whether the clusters have all replicas: then the scheduler moves none of them (pkg/scheduler/core/assignment.go, assignByDynamicStrategy). */
+function hasAllReplicas({ clusters = [], replicas = 0 }: BindingSpec): boolean {
+  return clusters.reduce((sum, { replicas: own = 0 }) => sum + own, 0) === replicas
 }
 
 function stays(keeps: readonly string[]): Schedule {
