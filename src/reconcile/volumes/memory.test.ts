@@ -81,7 +81,7 @@ test.each<{ name: string; change: StoreChange; retried: number }>([
   rememberRejection(memory, 'default', keys[0] ?? '')
   const inOrder = [...keys.slice(1), ...keys.slice(0, 1)]
 
-  observeChange(memory, change, store)
+  observeChange(memory, change, store, VOLUME_SETTINGS.movers)
   expect(memory.triggered).toEqual(inOrder.slice(0, retried))
 
   const triggered = keys.filter((key) =>
@@ -89,8 +89,22 @@ test.each<{ name: string; change: StoreChange; retried: number }>([
   )
   expect(triggered).toHaveLength(retried)
   // Each retries once, until it is rejected again.
-  observeChange(memory, change, store)
+  observeChange(memory, change, store, VOLUME_SETTINGS.movers)
   expect(memory.triggered).toEqual(inOrder.slice(retried, 2 * retried))
+})
+
+test.each([
+  { name: 'its own', over: {}, remembered: 1 },
+  { name: 'one of another namespace', over: { namespace: 'shop' }, remembered: 0 },
+  { name: 'one without the label of movers', over: { labels: {} }, remembered: 0 },
+])('of removed Pods with the task of a VolumeManager, $name is remembered $remembered times', async (given) => {
+  const store = await storeOf([managerWith('Downloading', 1)])
+  const [name = ''] = [...store.list(volumeManagers)].flatMap(unsettledMovers)
+  const mover = makeMover({}, { phase: 'Running' }, 'n1')
+  const memory = emptyMemory()
+  const before = { ...mover, metadata: { ...mover.metadata, name, ...given.over } }
+  observeChange(memory, { type: pods, before }, store, VOLUME_SETTINGS.movers)
+  expect(memory.retries.get('default/sales')?.removed.size ?? 0).toBe(given.remembered)
 })
 
 test('the rate of a mover is that of the last window of 5 minutes', async () => {

@@ -9,6 +9,7 @@ import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import type { MoverProgress, RetryTrigger } from '../../core/volume-manager/input.ts'
 import { nodeOfMover } from '../../core/volume-manager/mover/affinity.ts'
 import { progressEventName, readProgress } from '../../core/volume-manager/mover/log.ts'
+import { isOwnMover } from '../../core/volume-manager/mover/own-mover.ts'
 import { expectedMovers, readTask, unsettledMovers } from '../../core/volume-manager/mover/task.ts'
 import { isEnded } from '../../core/volume-manager/pod-use.ts'
 import { moverNamespace, type VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
@@ -111,11 +112,16 @@ export function currentRetryMemory(manager: VolumeManager, { retries }: MoverMem
 }
 
 /** Remembers what a change shows: movers that are cached or have ended, and retry triggers. */
-export function observeChange(memory: MoverMemory, change: StoreChange, store: ObjectStore): void {
+export function observeChange(
+  memory: MoverMemory,
+  change: StoreChange,
+  store: ObjectStore,
+  settings: VolumeSettings['movers'],
+): void {
   const { type, before, after } = change
   if (type.kind === pods.kind) {
     forgetMover(memory, (after ?? before) as Pod, after === undefined)
-    if (!after) rememberRemoved(memory, before as Pod, store)
+    if (!after) rememberRemoved(memory, before as Pod, store, settings)
   }
   const rejected: [RetryTrigger, string[]] = ['namespace', takeRejected(change, memory)]
   const triggers = [...managersToRetry(change, store), rejected]
@@ -140,13 +146,14 @@ function rememberTrigger(memory: MoverMemory, trigger: RetryTrigger, key: string
  * Remembers the last state of a mover whose Pod is removed before its result is in the status. The result counts. Data of a mover without one
  * is on its node, where the next attempt continues. On another node, it would stay there for ever.
  */
-function rememberRemoved(memory: MoverMemory, pod: Pod, store: ObjectStore): void {
+function rememberRemoved(memory: MoverMemory, pod: Pod, store: ObjectStore, settings: VolumeSettings['movers']): void {
   const key = readTask(pod)?.manager
   if (key === undefined) return
   const { namespace, name } = splitObjectKey(key)
   const manager = store.get(volumeManagers, namespace, name)
   const { name: podName = '', deletionTimestamp = REMOVED } = pod.metadata
   if (!manager || !unsettledMovers(manager).includes(podName)) return
+  if (!isOwnMover(pod, { manager: () => manager, leftover: () => undefined }, settings)) return
   const { removed } = currentRetryMemory(manager, memory)
   removed.set(podName, { ...pod, metadata: { ...pod.metadata, deletionTimestamp } })
 }

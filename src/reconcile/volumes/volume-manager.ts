@@ -38,7 +38,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
     name: 'volume-manager',
     concurrency: 8,
     observe(change, store) {
-      observeChange(memory, change, store)
+      observeChange(memory, change, store, settings().movers)
       const { type, after, before } = change
       if (type.kind === namespaces.kind && before && !after) access.forgetNamespace(before.metadata.name ?? '')
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
