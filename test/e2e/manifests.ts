@@ -189,7 +189,15 @@ export function binding(name: string, { namespace = 'default' }: InNamespace = {
   return {
     apiVersion: 'work.karmada.io/v1alpha2',
     kind: 'ResourceBinding',
-    metadata: { name: `${name}-deployment`, namespace },
+    metadata: {
+      name: `${name}-deployment`,
+      namespace,
+      // As of a policy: Karmada's scheduler ignores other bindings.
+      annotations: {
+        'propagationpolicy.karmada.io/namespace': namespace,
+        'propagationpolicy.karmada.io/name': name,
+      },
+    },
     spec: { resource: { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace }, placement: everywhere },
   }
 }

@@ -183,10 +183,8 @@ describe('a move of the data', () => {
     start({ maxMovesPerMinute: 1 })
     for (const name of ['one', 'two', 'three']) {
       const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name }
-      await store.create(resourceBindings, {
-        ...makeBinding({ ...running, resource }),
-        metadata: { name: `${name}-deployment`, namespace: 'default' },
-      })
+      const metadata = { name: `${name}-deployment`, namespace: 'default' }
+      await store.create(resourceBindings, makeBinding({ ...running, resource }, metadata))
       await store.create(
         dataSourceClaims,
         makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name } }, { name }),

@@ -96,11 +96,6 @@ export function hasNoFit(binding: ResourceBinding): boolean {
   return !hasTarget(binding.spec) && schedulingFailure(binding) === NO_CLUSTER_FIT
 }
 
-/** Whether the scheduler found no cluster for a workload that runs, and its empty choice was rejected. */
-export function hasNoFitElsewhere(binding: ResourceBinding): boolean {
-  return hasTarget(binding.spec) && schedulingFailure(binding) === NO_CLUSTER_FIT
-}
-
 /** Whether the scheduler failed since it could not choose among the clusters that it accepts: their room, or their number, is too small. */
 function lacksChoice(binding: ResourceBinding): boolean {
   const failure = failedAttempt(binding)

@@ -28,14 +28,14 @@ describe('the scheduler may not take a workload out of all clusters', () => {
     const [error] = errors(emptied(moving), moving)
     expect(error).toMatchObject({ path: 'spec.clusters', code: 'Forbidden' })
     expect(error?.message).toMatch(
-      /^would be empty; choose again from the next placement: .*member2 has the taint k:NoSchedule/,
+      /^would be empty, and the workload may stay where it runs: .*member2 has the taint k:NoSchedule/,
     )
   })
 
-  test('when it knows a reason that Lodestone does not know yet', () => {
+  test('for a reason that Lodestone does not know, or not yet', () => {
     const [error] = errors(emptied(moving), moving, { clusters: all })
     expect(error?.message).toBe(
-      'would be empty; choose again from the next placement: the clusters with the data refuse the workload, and it may stay where it is',
+      'would be empty, and the workload may stay where it runs: no cluster with the data takes the workload yet; choose again',
     )
   })
 
@@ -50,8 +50,6 @@ describe('the scheduler may not take a workload out of all clusters', () => {
 })
 
 describe('a write without clusters is accepted', () => {
-  const conditions = [{ type: 'Scheduled', status: 'False' as const, reason: 'NoClusterFit' }]
-  const failed: ResourceBinding = { ...moving, status: { conditions } }
   const home = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member2' }] } }
   const evicted = { ...emptied(moving), metadata: moving.metadata }
   const task = { fromCluster: 'member1', reason: 'TaintUntolerated', producer: 'TaintManager' }
@@ -72,10 +70,10 @@ describe('a write without clusters is accepted', () => {
       input: { clusters: lookup(makeCluster('member2', { taints: [{ key: 'k', effect: 'NoSchedule' }] })) },
     },
     {
-      name: 'that is repeated, if the clusters with the data accept the workload as far as Lodestone knows',
-      binding: emptied(failed),
-      stored: failed,
-      input: { clusters: all },
+      name: 'if the cluster where the workload runs does not exist any more',
+      binding: emptied(moving),
+      stored: moving,
+      input: { clusters: lookup('member2', 'member3') },
     },
     {
       name: 'of a workload with its data, if its cluster accepts it as far as Lodestone knows',
