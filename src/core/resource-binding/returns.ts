@@ -1,6 +1,6 @@
 /**
  * Decides how long a relaxed workload waits before it returns to its data. Each return that does not last doubles the wait. Its cause may be one
- * that Lodestone does not know, such as a filter of the scheduler, and each return starts the workload anew.
+ * that Lodestone does not know, such as an application that fails there, and each return starts the workload anew.
  */
 import { msSince } from '../../base/time/clock-jumps.ts'
 import type { LocalityAnnotation } from './annotations.ts'
