@@ -35,8 +35,21 @@ describe('the scheduler may not take a workload out of all clusters', () => {
   test('for a reason that Lodestone does not know, or not yet', () => {
     const [error] = errors(emptied(moving), moving, { clusters: all })
     expect(error?.message).toBe(
-      'would be empty, and the workload may stay where it runs: no cluster with the data takes the workload yet; choose again',
+      'would be empty, and the workload may stay where it runs: no cluster of the placement that was tried takes the workload; choose again',
     )
+  })
+
+  test('by a choice from the placement before it got its base back', () => {
+    const next = decideBinding(
+      makeInput({ binding: moving, stored: moving, claims, clusters, leavesMovesToLoop: true }),
+    )
+    expect(next.state).toBe('Relaxed')
+    const late = emptied(next.binding, moving.spec.placement)
+    expect(errors(late, next.binding)).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/^would be empty, and the workload may stay where it runs/),
+      }),
+    ])
   })
 
   test('and finds a cluster for it with the placement of the next decision', () => {
@@ -50,6 +63,7 @@ describe('the scheduler may not take a workload out of all clusters', () => {
 })
 
 describe('a write without clusters is accepted', () => {
+  const recorded = { ...emptied(moving), spec: moving.spec }
   const home = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member2' }] } }
   const evicted = { ...emptied(moving), metadata: moving.metadata }
   const task = { fromCluster: 'member1', reason: 'TaintUntolerated', producer: 'TaintManager' }
@@ -62,7 +76,7 @@ describe('a write without clusters is accepted', () => {
       binding: { ...evicted, spec: { ...evicted.spec, gracefulEvictionTasks: [task] } },
       stored: moving,
     },
-    { name: 'of another placement', binding: emptied(moving, waiting.spec.placement), stored: moving },
+    { name: 'that records a placement that was recorded before', binding: emptied(recorded), stored: recorded },
     {
       name: 'if no cluster of the base is left',
       binding: emptied(moving),

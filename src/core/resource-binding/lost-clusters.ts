@@ -19,19 +19,21 @@ import { type ParsedInput, parseInput } from './parse-input.ts'
  *
  * Such a workload runs elsewhere until the clusters with the data take it. If these refuse it, for instance by a taint, the scheduler removes the
  * workload from all clusters (v1.18.1, pkg/scheduler/scheduler.go, scheduleResourceBindingWithClusterAffinity). It may see the changed Cluster
- * before Lodestone does, or have a filter that Lodestone does not know. It retries after the error, so the workload moves when it can.
+ * before Lodestone does, or have a filter that Lodestone does not know. Its choice may also be from a placement before the last one, since it sends
+ * no resourceVersion. It retries after the error, so the workload moves when it can.
  */
 export function lostClusterErrors(input: BindingInput): FieldError[] {
   const { binding, stored } = input
   if (!stored || !hasTarget(stored.spec) || hasTarget(binding.spec) || !isChoice(binding, stored)) return []
   const running = { ...input, binding: stored }
   const decided = decideBinding(running)
+  if (decided.state === 'Untouched') return []
   const parsed = parseInput(running)
   const next = effectiveAffinity(decided.binding.spec.placement)
   const isDecided = !jsonEqual(next, effectiveAffinity(stored.spec.placement))
-  const affinity = isDecided ? next : baseOfMove(parsed, stored)
+  const affinity = isDecided || isOutdated(binding) ? next : baseOfMove(parsed, stored)
   if (!affinity || !mayStay(parsed, affinity)) return []
-  const why = isDecided ? decided.message : 'no cluster with the data takes the workload yet'
+  const why = isDecided ? decided.message : 'no cluster of the placement that was tried takes the workload'
   const message = cut(`would be empty, and the workload may stay where it runs: ${why}; choose again`, MAX_LENGTH)
   return [{ path: 'spec.clusters', code: 'Forbidden', message }]
 }
@@ -52,12 +54,15 @@ function mayStay({ binding, clusters, usesOverflow, rules }: ParsedInput, affini
   return occupiedClusters(binding.spec).some((name) => allows(name) && refuses(name) === undefined)
 }
 
-/** Whether a write is a choice of the scheduler: it records the placement, and changes nothing else of the spec. An eviction records none. */
+/** Whether a write is a choice of the scheduler: it records a placement, and changes nothing else of the spec. An eviction records none. */
 function isChoice({ metadata, spec }: ResourceBinding, stored: ResourceBinding): boolean {
   const applied = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
   if (applied === undefined || applied === stored.metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]) return false
-  return (
-    jsonEqual(parseAnnotation(applied), spec.placement) &&
-    jsonEqual({ ...spec, clusters: [] }, { ...stored.spec, clusters: [] })
-  )
+  return jsonEqual({ ...spec, clusters: [] }, { ...stored.spec, clusters: [] })
+}
+
+/** Whether a choice is from another placement than the present one. */
+function isOutdated({ metadata, spec }: ResourceBinding): boolean {
+  const applied = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION] ?? ''
+  return !jsonEqual(parseAnnotation(applied), spec.placement)
 }
