@@ -36,6 +36,7 @@ const webProxy = { name: 'HTTPS_PROXY', value: 'http://proxy.example.org:3128' }
 const volume = { name: 'client-ca', configMap: { name: 'client-ca' } }
 const mount = { name: 'client-ca', mountPath: '/etc/client-ca' }
 const prometheus = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }]
+const readers = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }]
 
 /** Values of the objects of a hub. */
 const objects = { mode: 'hub-objects', absence: { enabled: true } }
@@ -91,6 +92,7 @@ const member = {
     ...networkPolicy,
     apiServer: { ...networkPolicy.apiServer, to: [{ ipBlock: { cidr: '10.0.1.0/28' } }], ports: [6443] },
     prometheus: { from: prometheus },
+    page: { from: readers },
     dns: { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [5353] },
   },
 }
@@ -106,6 +108,9 @@ const hub = {
 
 /** As helm and Argo CD give them to the chart. */
 const kindsOfCluster = ['--api-versions', 'batch/v1/Job']
+
+type Owner = K8sObject & { spec?: { template?: { metadata?: { labels?: Record<string, string> } } } }
+type Policy = K8sObject & { spec: { podSelector: { matchLabels: Record<string, string> }; egress: unknown[] } }
 
 let helm: Helm
 const rendered: Record<string, K8sObject[]> = {}
@@ -447,6 +452,12 @@ const cases: Case[] = [
     want: prometheus,
   },
   {
+    value: 'networkPolicy.page.from',
+    object: 'NetworkPolicy/lodestone-page',
+    path: 'spec.ingress',
+    want: [{ from: readers, ports: [{ protocol: 'TCP', port: 8443 }] }],
+  },
+  {
     value: 'networkPolicy.dns.to',
     object: 'NetworkPolicy/lodestone',
     path: 'spec.egress.1.to',
@@ -507,6 +518,29 @@ test('all objects have the common labels and annotations, and the selector has n
   expect(without).toEqual([])
   expect(fieldOf('member', deployment, 'spec.template.metadata.labels.team')).toBe('data')
   expect(fieldOf('member', deployment, 'spec.selector.matchLabels')).toEqual(selector)
+})
+
+test('each pod reaches the API server and DNS where another policy denies all', () => {
+  const policies = (rendered['member']?.filter(({ kind }) => kind === 'NetworkPolicy') ?? []) as Policy[]
+  const [all, dns] = fieldOf('member', 'NetworkPolicy/lodestone', 'spec.egress') as unknown[]
+  const labelsOfPods = ((rendered['member'] ?? []) as Owner[])
+    .map(({ kind, metadata, spec }) => (kind === 'Pod' ? metadata : spec?.template?.metadata)?.labels ?? {})
+    .filter((labels) => Object.keys(labels).length > 0)
+  const egressOf = (labels: Record<string, string>) =>
+    policies
+      .filter(({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([key, value]) => labels[key] === value))
+      .flatMap(({ spec }) => spec.egress)
+
+  expect(labelsOfPods.map((labels) => labels['app.kubernetes.io/name'])).toEqual(
+    expect.arrayContaining(['lodestone', 'lodestone-page', 'lodestone-uninstall', 'lodestone-test']),
+  )
+  for (const labels of labelsOfPods) expect(egressOf(labels)).toEqual(expect.arrayContaining([all, dns]))
+})
+
+test('a hook has its NetworkPolicy when it runs, also after the release is deleted', () => {
+  const hooks = 'metadata.annotations.helm\\.sh/hook'
+  expect(fieldOf('member', 'NetworkPolicy/lodestone-uninstall', hooks)).toBe('pre-delete,post-delete')
+  expect(fieldOf('member', 'NetworkPolicy/lodestone-test', hooks)).toBe('test')
 })
 
 test('the Service selects no Pod of a Helm hook', () => {

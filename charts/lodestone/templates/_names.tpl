@@ -103,6 +103,38 @@ dnsPolicy: {{ . }}
 dnsConfig: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+{{- /* What each pod needs: the API server, also that of the cluster of the pod where that is another one, and DNS. */ -}}
+{{- define "lodestone.egress" -}}
+{{- with .Values.networkPolicy -}}
+- to: {{- toYaml (.apiServer.to | default .apiServer.from) | nindent 4 }}
+  ports:
+    {{- range .apiServer.ports }}
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+- to: {{- toYaml .dns.to | nindent 4 }}
+  ports:
+    {{- range .dns.ports | default (list 53) }}
+    - { protocol: UDP, port: {{ . }} }
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- /* The NetworkPolicy of the pods of a hook, if there is one: takes root, name and annotations. */ -}}
+{{- define "lodestone.hookNetworkPolicy" -}}
+{{- if .root.Values.networkPolicy.enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "lodestone.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels: { app.kubernetes.io/name: {{ .name }}, app.kubernetes.io/instance: {{ .root.Release.Name | quote }} }
+  policyTypes: [Ingress, Egress]
+  egress:
+    {{- include "lodestone.egress" .root | nindent 4 }}
+{{- end }}
+{{- end }}
 {{- /* The metadata of a pod, without a name: takes root, name and optionally component and annotations. */ -}}
 {{- define "lodestone.podMetadata" -}}
 {{- $values := .root.Values -}}

@@ -264,10 +264,11 @@ const values = shape(
         enabled: flag,
         apiServer: shape({ from: peers, to: peers, ports }),
         prometheus: shape({ from: peers }),
+        page: shape({ from: peers }),
         dns: shape({ to: peers, ports }),
         systems: arraySchema(shape({ to: peers, ports })),
       },
-      ['apiServer', 'prometheus', 'dns'],
+      ['apiServer', 'prometheus', 'page', 'dns'],
     ),
     // Helm adds `global` to the values of a dependency, and `enabled` is the usual name of its condition.
     global: open,
