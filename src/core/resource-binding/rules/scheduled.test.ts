@@ -837,6 +837,17 @@ describe('a preference', () => {
     expect(plan.moves).toBe(true)
   })
 
+  test('stays with its groups when the data moves again before the scheduler has looked at them', () => {
+    const claims = claimsIn('m1', 'm2', 'm3')
+    const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
+    const sent = loop(running, claimsIn('m2', 'm3', 'm1')).binding
+    const again = claimsIn('m3', 'm2', 'm1')
+    const policy = { placement: divided, lazy: false, requiresClaim: false }
+    const ofDetector = write(sent, { placement: divided }, { policy, claims: again })
+    expect(ofDetector).toMatchObject({ state: 'Kept', binding: { spec: { placement: sent.spec.placement } } })
+    expect(write(ofDetector.binding, {}, { policy, claims: again }).binding).toEqual(ofDetector.binding)
+  })
+
   test.each([
     { name: 'the best', clusterNames: ['m2', 'm3'], groups: ['default-local.1', 'default-local-2.1', 'default.1'] },
     { name: 'the second', clusterNames: ['m1', 'm2'], groups: ['default-local', 'default-local-2', 'default'] },

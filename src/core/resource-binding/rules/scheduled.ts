@@ -39,7 +39,7 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
 export function stayIfMoveCosts(situation: Situation): PlacementDecision | undefined {
   const { input, last } = situation
   if (occupiedClusters(input.binding.spec).length === 0) return undefined
-  const stays = last && staysBecause(input.binding.spec.resource, input.claims, input.kinds)
+  const stays = last && staysBecause(input.binding.spec, input.claims, input.kinds)
   if (!stays || demandsSame(constraintIn(last), input.constraint) || mustLeave(situation)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
 }
@@ -84,7 +84,7 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
   const { input, base, last } = situation
   if (last?.state !== 'Relaxed' || !wouldMove(situation)) return undefined
   const { binding, claims, constraint, storedAnnotations, annotations, now, kinds } = input
-  const stays = staysAfterFailover(binding.spec.resource, claims, kinds)
+  const stays = staysAfterFailover(binding.spec, claims, kinds)
   if (stays) {
     const why = `the base affinity applies since an eviction or a change of the policy; ${stays}`
     return relaxed(input, base, constraint, why)
@@ -256,7 +256,7 @@ function excludesTarget({ binding, stored }: ParsedInput, allowed: readonly stri
 
 /**
  * Whether a preference would make the scheduler begin with a first group: the workload had no groups, or others. With groups in the policy, the
- * policy moves it.
+ * policy moves it. The stored groups move it in any case, also if the scheduler has not observed one of them yet.
  */
 function getsFirstGroups(
   { stored, observedGroup }: ParsedInput,
@@ -264,8 +264,9 @@ function getsFirstGroups(
   { clusterAffinities: groups }: PlacementAffinity,
 ): boolean {
   if (!groups || base.clusterAffinities) return false
-  const hadGroups = stored?.spec.placement?.clusterAffinities?.length
-  return !hadGroups || !groups.some(({ affinityName }) => affinityName === observedGroup)
+  const { clusterAffinities: hadGroups = [] } = stored?.spec.placement ?? {}
+  if (jsonEqual(groups, hadGroups)) return false
+  return hadGroups.length === 0 || !groups.some(({ affinityName }) => affinityName === observedGroup)
 }
 
 /**
