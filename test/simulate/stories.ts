@@ -370,7 +370,9 @@ function policyOf(world: World, { kind, namespace, name }: App): ApiObject & { s
 
 function manifestOf({ kind, namespace, name }: App): ApiObject & { spec: object } {
   const template = { spec: { containers: [{ name: 'main', image: 'registry.example/app' }] } }
-  return { apiVersion: 'apps/v1', kind, metadata: { namespace, name }, spec: { replicas: 2, template } }
+  // As other users write a Job: in Karmada, a kind has replicas from the first or never (v1.18.1, pkg/resourceinterpreter/default/native/replica.go).
+  const scale = kind === 'Job' ? { parallelism: 1 } : { replicas: 2 }
+  return { apiVersion: 'apps/v1', kind, metadata: { namespace, name }, spec: { ...scale, template } }
 }
 
 function claimOf(
