@@ -49,6 +49,17 @@ test('rebalance Never keeps a Deployment where it is', async () => {
   await staysAndSaysSo(deployment('anchored'))
 })
 
+test('a Deployment whose policy preserves its copies stays, and follows its data when the policy does not any more', async () => {
+  const preserved: Workload = { ...deployment('preserved'), preserves: true }
+  await runsByItsData(preserved)
+
+  moveData('preserved')
+
+  await staysAndSaysSo(preserved)
+  await plane.apply([policy('preserved', { preserveResourcesOnDeletion: false })])
+  await plane.eventually('the Deployment moves', async () => (await clustersOf(preserved)) === 'member3')
+})
+
 test('rebalance Always moves even a Job', async () => {
   await runsByItsData({ ...job('restartable'), rebalance: 'Always' })
 
@@ -103,15 +114,15 @@ interface BindingObject extends KubeObject {
   spec: { clusters?: { name: string }[]; placement: { clusterAffinity?: { clusterNames?: string[] } } }
 }
 
-type Workload = SpecObject & { rebalance?: 'Always' | 'Never' }
+type Workload = SpecObject & { rebalance?: 'Always' | 'Never'; preserves?: boolean }
 
 // Returns when every workload is scheduled to the two clusters of warehouse 1.
 async function runsByItsData(...workloads: Workload[]): Promise<void> {
-  const objects = workloads.flatMap(({ rebalance, ...workload }) => {
+  const objects = workloads.flatMap(({ rebalance, preserves, ...workload }) => {
     const { name } = workload.metadata
     amoro.tables.set(tableOf(name), `s3://warehouse-1/${name}`)
     const needs = tableClaim(name, { data: tableOf(name), workload, ...(rebalance && { policy: { rebalance } }) })
-    return [needs, policy(name, { workload }), workload]
+    return [needs, policy(name, { workload, ...(preserves && { preserveResourcesOnDeletion: true }) }), workload]
   })
   await plane.create(...objects)
   await runWhereTheirDataIs(workloads)

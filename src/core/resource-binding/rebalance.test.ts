@@ -29,23 +29,34 @@ describe('after a move of its data, a workload', () => {
     { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always', 'Auto'], moves: false },
   ])('$kind of $apiVersion with rebalance $rebalance moves: $moves', ({ apiVersion, kind, rebalance, moves }) => {
     const claims = rebalance.map((value) => located(['c1'], { rebalance: value }))
-    expect(staysBecause(resource(apiVersion, kind), claims) === undefined).toBe(moves)
+    expect(staysBecause({ resource: resource(apiVersion, kind) }, claims) === undefined).toBe(moves)
   })
 })
 
 test('the reason names the claim, the cost of the move and the remedy', () => {
+  const preserved = { resource: resource('apps/v1', 'Deployment'), preserveResourcesOnDeletion: true }
+  const whyPreserved =
+    'rebalance of default/sales is Auto, which does not move the workload, since its policy sets preserveResourcesOnDeletion: a copy would stay; use Always to move it'
   const reasons = [
-    staysBecause(resource('flink.apache.org/v1beta1', 'FlinkDeployment'), [located(['c1'])]),
-    staysBecause(resource('batch/v1', 'Job'), [located(['c1'])]),
-    staysBecause(resource('example.org/v1', 'Thing'), [located(['c1'])]),
-    staysBecause(resource('apps/v1', 'Deployment'), [located(['c1'], { rebalance: 'Never' })]),
-    staysAfterFailover(resource('apps/v1', 'Deployment'), [located(['c1'], { failback: 'Never' })]),
+    staysBecause({ resource: resource('flink.apache.org/v1beta1', 'FlinkDeployment') }, [located(['c1'])]),
+    staysBecause({ resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
+    staysBecause({ resource: resource('example.org/v1', 'Thing') }, [located(['c1'])]),
+    staysBecause({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { rebalance: 'Never' })]),
+    staysBecause(preserved, [located(['c1'])]),
+    staysAfterFailover(preserved, [located(['c1'])]),
+    staysBecause({ ...preserved, resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
+    staysBecause(preserved, [located(['c1'], { rebalance: 'Always' })]),
+    staysAfterFailover({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { failback: 'Never' })]),
   ]
   expect(reasons).toEqual([
     'rebalance of default/sales is Auto, which does not move a FlinkDeployment, since its state may be lost; use Always to move it',
     'rebalance of default/sales is Auto, which does not move a Job, since its work so far would be lost; use Always to move it',
     'rebalance of default/sales is Auto, which does not move a Thing, since Lodestone does not know what its kind loses; use Always to move it',
     'rebalance of default/sales is Never',
+    whyPreserved,
+    whyPreserved,
+    'rebalance of default/sales is Auto, which does not move a Job, since its work so far would be lost; use Always to move it',
+    undefined,
     'failback of default/sales is Never',
   ])
 })
@@ -54,5 +65,5 @@ test('the configuration says what a move of a kind costs', () => {
   const kinds = buildWorkloadKinds([
     { group: 'example.org', versions: ['v1'], kind: 'Thing', plural: 'things', moveCost: 'Restart' },
   ])
-  expect(staysBecause(resource('example.org/v1', 'Thing'), [located(['c1'])], kinds)).toBeUndefined()
+  expect(staysBecause({ resource: resource('example.org/v1', 'Thing') }, [located(['c1'])], kinds)).toBeUndefined()
 })

@@ -1,9 +1,12 @@
 /** Decides whether a scheduled workload moves when its data does, and whether it returns to its data. */
-import type { BindingResource } from '../../api/karmada.ts'
+import type { BindingResource, BindingSpec } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+
+/** The fields of a binding that say what a move costs. */
+type MovedSpec = Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion'>
 
 /** API groups of Kubernetes whose kinds lose nothing by a move: they run forever, or do not run at all. */
 const RESTARTABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
@@ -15,14 +18,17 @@ const REASONS: Readonly<Record<Exclude<MoveCost, 'Restart'>, string>> = {
   Unknown: 'Lodestone does not know what its kind loses',
 }
 
+/** Karmada does not delete a resource in the cluster that it leaves then (v1.18.1, pkg/controllers/execution/execution_controller.go). */
+const PRESERVED = 'its policy sets preserveResourcesOnDeletion: a copy would stay'
+
 /**
  * Returns why a scheduled workload does not follow its data, with the remedy; undefined if it follows. `rebalance` of every claim counts:
- * Always allows a move, Never does not, and Auto depends on what the move costs.
+ * Always allows a move, Never does not. Auto depends on what the move costs, and on whether it leaves a copy.
  *
  * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
  */
 export function staysBecause(
-  resource: BindingResource,
+  { resource, preserveResourcesOnDeletion: isPreserved }: MovedSpec,
   claims: readonly ClaimTerms[],
   kinds: WorkloadKinds = SHIPPED_KINDS,
 ): string | undefined {
@@ -30,18 +36,19 @@ export function staysBecause(
   if (never) return `rebalance of ${never.claim} is Never`
   const auto = claims.find(({ rebalance }) => rebalance === 'Auto')
   const cost = moveCostOf(resource, kinds)
-  if (!auto || cost === 'Restart') return undefined
-  return `rebalance of ${auto.claim} is Auto, which does not move a ${resource.kind}, since ${REASONS[cost]}; use Always to move it`
+  if (!auto || (cost === 'Restart' && !isPreserved)) return undefined
+  const [what, why] = cost === 'Restart' ? ['the workload', PRESERVED] : [`a ${resource.kind}`, REASONS[cost]]
+  return `rebalance of ${auto.claim} is Auto, which does not move ${what}, since ${why}; use Always to move it`
 }
 
 /** Returns why a workload stays where it is after a failover; undefined if it returns to its data. */
 export function staysAfterFailover(
-  resource: BindingResource,
+  spec: MovedSpec,
   claims: readonly ClaimTerms[],
   kinds?: WorkloadKinds,
 ): string | undefined {
   const never = claims.find(({ failback }) => failback === 'Never')
-  return never ? `failback of ${never.claim} is Never` : staysBecause(resource, claims, kinds)
+  return never ? `failback of ${never.claim} is Never` : staysBecause(spec, claims, kinds)
 }
 
 function moveCostOf({ apiVersion, kind }: BindingResource, kinds: WorkloadKinds): MoveCost {

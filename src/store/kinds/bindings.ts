@@ -91,6 +91,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
           suspension: spec.suspension,
           gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
           propagateDeps: propagateDeps || undefined,
+          preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
         }),
         ...((propagateDeps || isAttached) && keptStrategy(spec)),
       }),

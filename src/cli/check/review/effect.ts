@@ -61,7 +61,7 @@ export function isMovedByFirstNarrowing(review: ObjectReview, context: SessionIn
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
   const { claims } = gatherBindingInput(binding, binding, context)
-  return staysBecause(binding.spec.resource, claims, context.workloads) !== undefined
+  return staysBecause(binding.spec, claims, context.workloads) !== undefined
 }
 
 /** Counts the effects of reviews. */

@@ -53,12 +53,11 @@ function waitForPreferred(
   }: ParsedInput,
   { affinity, preferredGroup }: FittingNarrowing,
 ): { isOver: boolean; since: string; stays?: string } | undefined {
-  const { resource } = binding.spec
   const clusters = occupiedClusters(binding.spec)
   const isThere = preferredGroup && clusters.every((name) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
-  const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(resource, claims, kinds)
+  const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(binding.spec, claims, kinds)
   if (stays) return { isOver: false, since, stays }
   return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= timing.failbackWindowMs, since }
 }
