@@ -199,6 +199,14 @@ describe('a value outside of its range is reported by its path', () => {
       given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },
       want: 'volumes.movers.resources.limits.memory',
     },
+    {
+      given: { volumes: { movers: { resources: { requests: { memory: '1Gi' } } } } },
+      want: 'volumes.movers.resources.requests[memory]',
+    },
+    {
+      given: { volumes: { movers: { resources: { limits: { gpu: '1' } } } } },
+      want: 'volumes.movers.resources.limits[gpu]',
+    },
     ...Object.entries({
       allowedPriorityClassNames: ['batch'],
       allowedTolerationKeys: ['dedicated'],

@@ -4,6 +4,7 @@ import { isNetwork } from '../../base/net/local-address.ts'
 import { BYTES } from '../../base/quantity.ts'
 import { isBelow, overlap } from '../../core/volume-manager/rules/host-paths.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
+import { resourceFault } from '../../core/volume-manager/rules/pod-rules.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../../core/workload/decide-pod.ts'
@@ -233,7 +234,16 @@ export function volumesErrors({
     return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
   })
   const nested = localPaths === 'roots' ? nestedErrors(localRoots) : []
-  return [...overlapping, ...nested, ...noNetworks, ...unusedLimits(movers), ...watermarkErrors(eviction)]
+  return [
+    ...[...overlapping, ...nested, ...noNetworks, ...unusedLimits(movers)],
+    ...resourceErrors(movers),
+    ...watermarkErrors(eviction),
+  ]
+}
+
+function resourceErrors({ resources }: VolumesConfig['movers']): FieldError[] {
+  const fault = resourceFault(resources)
+  return fault ? [{ path: `volumes.movers.resources.${fault.field}`, code: 'Invalid', message: fault.message }] : []
 }
 
 /** A pod with the outer root could replace the inner one by a symbolic link. */

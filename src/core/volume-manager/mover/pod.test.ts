@@ -212,6 +212,10 @@ describe('timeoutForDataDownload', () => {
     { timeout: '1h30m', seconds: 5400 },
     { timeout: '1500ms', seconds: 2 },
     { timeout: '1ms', seconds: 1 },
+    { timeout: '596523h', seconds: 2_147_482_800 },
+    // The API server rejects a Pod with more.
+    { timeout: '596524h', seconds: 2_147_483_647 },
+    { timeout: '9999999999999999h', seconds: 2_147_483_647 },
   ])('$timeout ends the Pod of a download after $seconds s', ({ timeout, seconds }) => {
     const options = { ...makeVolume().options, timeoutForDataDownload: timeout }
     const { download, upload, delete: remove } = moversOf({ options })

@@ -191,12 +191,16 @@ function moverPriority({ config, settings }: MoverPodInput): Pick<PodSpec, 'prio
   return priorityClassName === undefined ? {} : { priorityClassName }
 }
 
+/** The longest deadline that the API server accepts in a Pod: 68 years (kubernetes, ValidatePodSpec). */
+const MAX_DEADLINE_SECONDS = 2 ** 31 - 1
+
 /** VCK's option `timeoutForDataDownload`. The next attempt continues with the data that arrived in time. */
 function moverDeadline({ config, task, deadlineSeconds }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
   if (deadlineSeconds !== undefined) return { activeDeadlineSeconds: deadlineSeconds }
   const isDownload = task.role === 'replica' || task.role === 'maintenance'
   const ms = isDownload ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
-  return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
+  if (ms === undefined) return {}
+  return { activeDeadlineSeconds: Math.min(Math.max(1, Math.ceil(ms / 1000)), MAX_DEADLINE_SECONDS) }
 }
 
 function moverTolerations({ config, placement }: MoverPodInput): Toleration[] {

@@ -239,7 +239,9 @@ describe('the API server rejects', () => {
   const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
   const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution[0]'
   const wrong = (message: string) => [{ path: `${TERMS}[0].matchExpressions[0]`, message }]
-  const wrongField = [{ path: `${TERMS}[0].matchFields[0]`, message: 'must be metadata.name In or NotIn one value' }]
+  const wrongField = [
+    { path: `${TERMS}[0].matchFields[0]`, message: 'must be metadata.name In or NotIn the name of one node' },
+  ]
 
   test.each<{ name: string; affinity: NodeAffinity | undefined; want: { path: string; message: string }[] }>([
     { name: 'no absent affinity', affinity: undefined, want: [] },
@@ -260,6 +262,28 @@ describe('the API server rejects', () => {
       affinity: expression('DoesNotExist', 'a'),
       want: wrong('must have no values for DoesNotExist'),
     },
+    {
+      name: 'the key of no label',
+      affinity: required({ matchExpressions: [{ key: 'my zone', operator: 'Exists' }] }),
+      want: wrong('must have the key of a label'),
+    },
+    {
+      name: 'an empty key',
+      affinity: required({ matchExpressions: [{ key: '', operator: 'Exists' }] }),
+      want: wrong('must have the key of a label'),
+    },
+    {
+      name: 'In with the value of no label',
+      affinity: expression('In', 'a', 'b c'),
+      want: wrong('must have values of labels for In'),
+    },
+    {
+      name: 'NotIn with the value of no label',
+      affinity: expression('NotIn', '-a'),
+      want: wrong('must have values of labels for NotIn'),
+    },
+    { name: 'no In with an empty value', affinity: expression('In', ''), want: [] },
+    { name: 'a field with the name of no node', affinity: field('metadata.name', 'In', 'Node 1'), want: wrongField },
     { name: 'no Exists without values', affinity: expression('Exists'), want: [] },
     { name: 'no Gt with an integer', affinity: expression('Gt', '5'), want: [] },
     { name: 'Gt without a value', affinity: expression('Gt'), want: wrong('must have one integer as value for Gt') },

@@ -74,6 +74,11 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   { name: 'a reserved label', config: { labels: { vckname: 'a' } }, want: ['labels'] },
   { name: 'a reserved prefix of labels', config: { labels: { 'lodestone.dev/a': 'a' } }, want: ['labels'] },
   { name: 'an invalid label', config: { labels: { a: 'b c' } }, want: ['labels'] },
+  { name: 'a capacity of 0', config: { capacity: '0Gi' }, want: ['capacity'] },
+  { name: 'a capacity below 8Ei', config: { capacity: '7.9Ei' }, want: [] },
+  { name: 'a capacity of 8Ei', config: { capacity: '8Ei' }, want: ['capacity'] },
+  { name: 'an int64 as capacity', config: { capacity: '9223372036854774784' }, want: [] },
+  { name: 'more than an int64 as capacity', config: { capacity: '12345678901234567890' }, want: ['capacity'] },
   { name: 'claims for replicas', config: { volumeType: 'persistentVolumeClaim' }, want: [] },
   {
     name: 'claims for Local data',

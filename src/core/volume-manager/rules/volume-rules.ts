@@ -6,7 +6,7 @@ import {
   requiredTermsOf,
 } from '../../../api/node.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { isLabelKey, isLabelValue } from '../../../base/names.ts'
+import { isLabelKey, isLabelValue, subdomainProblem } from '../../../base/names.ts'
 import { isInteger } from '../nodes/feasibility.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
 import { MOVER_RULES } from './mover-rules.ts'
@@ -30,7 +30,8 @@ import {
   type VolumeProblem,
   verify,
 } from './option-rules.ts'
-import { isQuantity } from './options.ts'
+import { parseQuantity } from './options.ts'
+import { POD_RULES } from './pod-rules.ts'
 import { isRefreshable } from './published.ts'
 import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
 import { S3, S3_CREDENTIALS, S3_ONLY, S3_REQUESTS, S3_SOURCE } from './s3-rules.ts'
@@ -104,8 +105,15 @@ const anyMode = accessMode(
 const claimCapacity: Rule = ({ capacity }) =>
   capacity ? undefined : problem('capacity', 'Required', 'capacity has to be set, e.g. 5Gi.')
 
-const capacity: Rule = ({ capacity: given }) =>
-  !given || isQuantity(given) ? undefined : problem('capacity', 'Invalid', 'capacity has to be a quantity, e.g. 5Gi.')
+const capacity: Rule = ({ capacity: given }) => {
+  if (!given) return undefined
+  const bytes = parseQuantity(given)
+  if (bytes === undefined) return problem('capacity', 'Invalid', 'capacity has to be a quantity, e.g. 5Gi.')
+  // The request of a claim is a positive int64.
+  return bytes > 0 && bytes < 2 ** 63
+    ? undefined
+    : problem('capacity', 'Invalid', 'capacity has to be more than 0 and less than 8Ei.')
+}
 
 const dataNodes: Rule = ({ nodeAffinity }) =>
   requiredTermsOf(nodeAffinity)?.length
@@ -153,7 +161,17 @@ const volumeType: Rule = ({ sourceType, volumeType: given }) => {
     : problem('volumeType', 'NotSupported', `volumeType must be ${only} for ${sourceType}; remove it.`)
 }
 
-const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, ...MOVER_RULES, capacity, volumeType, refreshInterval]
+const EVERY_TYPE = [
+  labels,
+  labelSyntax,
+  ownNamespace,
+  affinity,
+  ...POD_RULES,
+  ...MOVER_RULES,
+  capacity,
+  volumeType,
+  refreshInterval,
+]
 const DOWNLOADED = [
   ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
@@ -218,7 +236,10 @@ interface AffinityProblem {
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
 
-/** Returns the fields of an affinity that the API server would reject in a Pod, and an empty list of terms, which matches no node. */
+/**
+ * Returns the fields of an affinity that the API server would reject in a Pod. It also returns an empty list of terms, which matches no node,
+ * and values that no label can have.
+ */
 export function affinityProblems(affinity: NodeAffinity | undefined): AffinityProblem[] {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   const path = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
@@ -241,10 +262,14 @@ function termProblems({ matchExpressions = [], matchFields = [] }: NodeSelectorT
   ]
 }
 
-function requirementProblems({ operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
+function requirementProblems({ key, operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
   const wrong = (message: string) => [{ path, message }]
+  if (!isLabelKey(key)) return wrong('must have the key of a label')
   if (!OPERATORS.includes(operator)) return wrong(`must have an operator of ${OPERATORS.join(', ')}`)
-  if (['In', 'NotIn'].includes(operator)) return values.length > 0 ? [] : wrong(`must have values for ${operator}`)
+  if (['In', 'NotIn'].includes(operator)) {
+    if (values.length === 0) return wrong(`must have values for ${operator}`)
+    return values.every(isLabelValue) ? [] : wrong(`must have values of labels for ${operator}`)
+  }
   if (['Exists', 'DoesNotExist'].includes(operator)) {
     return values.length === 0 ? [] : wrong(`must have no values for ${operator}`)
   }
@@ -252,6 +277,8 @@ function requirementProblems({ operator, values = [] }: NodeSelectorRequirement,
 }
 
 function fieldProblems({ key, operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
-  const isRight = key === 'metadata.name' && ['In', 'NotIn'].includes(operator) && values.length === 1
-  return isRight ? [] : [{ path, message: 'must be metadata.name In or NotIn one value' }]
+  const [name, ...more] = values
+  const isNode = name !== undefined && more.length === 0 && subdomainProblem(name) === undefined
+  const isRight = key === 'metadata.name' && ['In', 'NotIn'].includes(operator) && isNode
+  return isRight ? [] : [{ path, message: 'must be metadata.name In or NotIn the name of one node' }]
 }
