@@ -14,6 +14,9 @@ import { atomicList, conditions, NEW_STATUS, nodeAffinity, observedGeneration, s
 import type { FieldsOf, Schema } from './schema.ts'
 import { volumeStatusSchema } from './volume-status.ts'
 
+/** The volumes of a VolumeManager, and the entries of its status. */
+export const MAX_VOLUMES = 100
+
 const tolerations = atomicList('The taints of nodes that movers tolerate.', {
   type: 'object',
   properties: {
@@ -110,7 +113,7 @@ export const volumeManagerSchema: Schema = {
       type: 'object',
       description: 'The data and its wanted state.',
       properties: {
-        volumeConfigs: atomicList('The volumes.', volumeConfig),
+        volumeConfigs: atomicList('The volumes.', volumeConfig, MAX_VOLUMES),
         state: stateSchema('The wanted state. Completed and Failed delete the data; every other value keeps it.', ''),
       } satisfies FieldsOf<VolumeManagerSpec>,
     },
@@ -126,7 +129,7 @@ export const volumeManagerSchema: Schema = {
         nodes: string('The first nodes that have all of the data of a volume; for users.', 2300),
         replicas: string('How many replicas of all volumes are ready, of those that are wanted; for users.', 63),
         size: string('The size of the data of all volumes on one node, e.g. 5.0Gi; for users.', 63),
-        volumes: atomicList('The volumes, by id.', volumeStatusSchema),
+        volumes: atomicList('The volumes, by id.', volumeStatusSchema, MAX_VOLUMES),
         conditions,
       } satisfies FieldsOf<VolumeManagerStatus>,
     },

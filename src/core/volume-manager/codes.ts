@@ -17,6 +17,8 @@ export const MESSAGES = {
   NodeTaken: (node: string) => `node ${node} has the data already`,
   BeyondLimit: (nodes: number) => `${nodes} more nodes match; divide them between VolumeManagers with nodeAffinity`,
   CheckWaits: (time: string) => `the requested check begins at ${time}: 10 minutes after the last requested one`,
+  // A volume that waits.
+  NoEntry: () => 'begins when the data of removed volumes is deleted: the status has no room for more',
   // A replica that is placed.
   Starting: () => 'the mover was created',
   NodeNotReady: (node: string) => `node ${node} is not ready`,

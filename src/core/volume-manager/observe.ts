@@ -2,6 +2,7 @@
 import { NODE_ANNOTATION } from '../../api/lodestone.ts'
 import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
+import { MAX_VOLUMES } from '../../api/schemas/volume-manager.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
 import { jsonEqual } from '../../base/json.ts'
@@ -85,6 +86,18 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       }),
     }
   })
+}
+
+/**
+ * Splits volumes by the room in the status, which has an entry for each volume, and for each removed one until its data is deleted. New volumes
+ * for which there is no room begin later.
+ */
+export function splitByRoom(volumes: readonly ObservedVolume[]): Record<'begun' | 'later', ObservedVolume[]> {
+  const added = volumes.filter(({ before, pods }) => before === undefined && pods.length === 0)
+  const room = MAX_VOLUMES - (volumes.length - added.length)
+  const later = added.slice(Math.max(0, room))
+  const waiting = new Set(later)
+  return { begun: volumes.filter((volume) => !waiting.has(volume)), later }
 }
 
 /** The input, and what is read of it once for all tasks. */

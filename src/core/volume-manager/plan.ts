@@ -11,7 +11,7 @@ import type { VolumeManagerInput } from './input.ts'
 import { unreadableConfigs, withKnownStatus } from './known-status.ts'
 import { planDiskReports, removeDiskReports } from './nodes/disk.ts'
 import { skipNodes } from './nodes/leftovers.ts'
-import { observeVolumes } from './observe.ts'
+import { observeVolumes, splitByRoom } from './observe.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
 import { rejectedAmong } from './rejected-writes.ts'
 import { isUsable } from './replica/download.ts'
@@ -19,7 +19,7 @@ import { planVolume, type VolumePlan } from './replica/volume-plan.ts'
 import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 import { startMovers } from './schedule/start.ts'
 import { buildManagerStatus, statusEvents, unreadableStatus } from './status/conditions.ts'
-import { summarize } from './status/summary.ts'
+import { summarize, summarizeWaiting } from './status/summary.ts'
 import { earliest } from './time.ts'
 
 const MIN_REQUEUE_MS = 1000
@@ -50,17 +50,15 @@ export function planVolumeManager(stored: VolumeManagerInput): Plan {
   const unreadable = goal === 'present' ? unreadableConfigs(stored.manager) : undefined
   if (unreadable !== undefined) return planUnreadable(stored, unreadable)
   const configs = manager.spec?.volumeConfigs ?? []
-  const plans = observeVolumes(input).map((observed) =>
-    planVolume(
-      input,
-      observed,
-      configs.find(({ id }) => id === observed.id),
-      goal,
-    ),
-  )
+  const configOf = (id: string) => configs.find((config) => config.id === id)
+  const { begun, later } = splitByRoom(observeVolumes(input))
+  const plans = begun.map((observed) => planVolume(input, observed, configOf(observed.id), goal))
   const started = startMovers(input, plans)
   const persistent = planPersistentVolumes(input, plans)
-  const summaries = started.plans.map((plan) => summarize(input, plan, persistent.conflicts.get(plan.id)))
+  const summaries = [
+    ...(goal === 'present' ? later.map(({ id }) => summarizeWaiting(id, configOf(id))) : []),
+    ...started.plans.map((plan) => summarize(input, plan, persistent.conflicts.get(plan.id))),
+  ]
   const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
   const labels = planNodeLabels(input, started.plans)
   const disks = planDiskReports(

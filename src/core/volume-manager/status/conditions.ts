@@ -73,7 +73,7 @@ export function buildManagerStatus(
     ready: `${usable}/${summaries.length}`,
     nodes: readyNodesColumn(summaries),
     ...printerColumns(summaries),
-    volumes: summaries.map(({ status }) => status),
+    volumes: summaries.flatMap(({ status, hasNoEntry }) => (hasNoEntry ? [] : [status])),
     conditions: withConditions(manager.status?.conditions, states, generation, now, [STALLED]),
   }
 }

@@ -15,6 +15,7 @@ import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
 import { hasChanges, hasUploadSource, keepsChanges, lastFailure, readSpecSource } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
+import { wantedReplicas } from '../rules/distribution.ts'
 import { moverName, replicaClaimName } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../rules/published.ts'
@@ -35,6 +36,8 @@ export interface VolumeSummary {
   writeBack?: string
   /** The code of the deletion that is not finished. */
   reason?: string
+  /** Whether the status has no entry for the volume yet. */
+  hasNoEntry?: true
 }
 
 /** Failures in a row after which a volume is Failed. A failure that only the user can repair fails it at once. */
@@ -91,6 +94,13 @@ export function summarize(
     remarks,
     ...writeBackFailure(set.replicas, changesOfOtherSource(config)),
   }
+}
+
+/** Summarizes a volume that begins when the status has room for its entry. */
+export function summarizeWaiting(id: string, config: VolumeConfig | undefined): VolumeSummary {
+  const wanted = config ? [...wantedReplicas(config).values()].reduce((sum, count) => sum + count, 0) : 0
+  const remarks = [MESSAGES.NoEntry()]
+  return { status: { id, nodeAffinity: {} }, state: 'pending', wanted, isComplete: false, remarks, hasNoEntry: true }
 }
 
 /**
