@@ -32,12 +32,21 @@ test('claims and policies refer to every workload kind, once', async () => {
   expect(new Set(keys).size).toBe(keys.length)
 })
 
-test('VolumeManagers refer to Secrets', async () => {
-  const secret = (await references()).find(({ kind }) => kind === 'Secret')
-  expect(secret?.fieldSpecs.filter(({ kind }) => kind === 'VolumeManager').map(({ path }) => path)).toEqual([
+test('VolumeManagers refer to Secrets and ServiceAccounts', async () => {
+  const found = await references()
+  const pathsTo = (name: string) =>
+    found
+      .find(({ kind }) => kind === name)
+      ?.fieldSpecs.filter(({ kind }) => kind === 'VolumeManager')
+      .map(({ path }) => path)
+
+  expect(pathsTo('Secret')).toEqual([
     'spec/volumeConfigs/options/awsCredentialsSecretName',
+    'spec/volumeConfigs/options/pachAuthSecretName',
     'spec/volumeConfigs/options/azureCredentialsSecretName',
   ])
+  expect(pathsTo('ServiceAccount')).toEqual(['spec/volumeConfigs/mover/serviceAccountName'])
+  expect(pathsTo('ConfigMap')).toEqual([])
 })
 
 test('the kinds of the configuration are there too', async () => {

@@ -1,12 +1,13 @@
 /** `lodestone kustomize-config`: prints the configuration with which kustomize keeps names in claims and policies right. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { secrets } from '../api/dependencies.ts'
+import { secrets, serviceAccounts } from '../api/dependencies.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { loadConfig } from '../app/config/config.ts'
 import { configuredWorkloadKinds } from '../app/config/workload-kinds-config.ts'
 import { defined } from '../base/json.ts'
+import { SECRET_OPTIONS } from '../core/volume-manager/rules/source-types.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/any-kind.ts'
 import { dependencyKinds } from '../store/kinds/dependencies.ts'
@@ -37,7 +38,7 @@ const HEAD = `# Name references of Lodestone for kustomize. In kustomization.yam
 #   configurations: [lodestone-names.yaml]
 #
 # With namePrefix, nameSuffix or a name hash, kustomize then also changes these names:
-# the workload of a DataSourceClaim, the selectors of policies, and the Secrets of a VolumeManager.
+# the workload of a DataSourceClaim, the selectors of policies, and the Secrets and ServiceAccounts of a VolumeManager.
 #
 # Not possible: names in the annotations lodestone.dev/volumes and lodestone.dev/depends-on.
 # They are inside of a text, which kustomize does not read. Write the final name there,
@@ -56,22 +57,26 @@ interface FieldSpec {
   path: string
 }
 
-/** The references to each kind: claims name workloads, policies select these and their dependencies. */
+/**
+ * The references to each kind: claims name workloads, policies select these and their dependencies, and volumes name Secrets and
+ * ServiceAccounts.
+ */
 function nameReferences(workloads: WorkloadKinds) {
   const policies = [propagationPolicies, clusterPropagationPolicies].map((type) =>
     field(type, 'spec/resourceSelectors/name'),
   )
   const claims = [field(dataSourceClaims, 'spec/workload/name')]
-  const credentials = ['awsCredentialsSecretName', 'azureCredentialsSecretName'].map((option) =>
-    field(volumeManagers, `spec/volumeConfigs/options/${option}`),
-  )
+  const ofVolumes = new Map([
+    [secrets, SECRET_OPTIONS.map((option) => field(volumeManagers, `spec/volumeConfigs/options/${option}`))],
+    [serviceAccounts, [field(volumeManagers, 'spec/volumeConfigs/mover/serviceAccountName')]],
+  ])
   const types = new Map([...workloads.all, ...dependencyKinds].map(({ type }) => [kindKey(type), type]))
   return [...types.values()].map((type) =>
     defined({
       // Kustomize matches every version of the kind.
       group: type.group || undefined,
       kind: type.kind,
-      fieldSpecs: [...claims, ...policies, ...(type === secrets ? credentials : [])],
+      fieldSpecs: [...claims, ...policies, ...(ofVolumes.get(type) ?? [])],
     }),
   )
 }
