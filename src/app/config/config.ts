@@ -1,7 +1,6 @@
 /** The configuration: a YAML file that is validated once by schema, with a default for every field. */
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
-import { labelProblem } from '../../base/names.ts'
 import { withoutNullFields } from '../../base/schema/null-fields.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
@@ -13,7 +12,7 @@ import { normalizeHosts } from '../../tls/hosts.ts'
 import { ConfigError, readConfigFile } from './config-file.ts'
 import { dependenciesSection } from './dependencies-config.ts'
 import { placementSection } from './placement-config.ts'
-import { choice, field, flag, list, optional, port, section, text } from './section.ts'
+import { choice, field, flag, labelName, list, objectName, optional, port, section, text } from './section.ts'
 import { serverErrors, serverSection } from './server-config.ts'
 import { systemsErrors, systemsSection } from './systems-config.ts'
 import { transferCostErrors, transferCostsSection } from './transfer-costs-config.ts'
@@ -41,14 +40,15 @@ export const configSection = section({
       '`https://HOST[:PORT][/PATH]`, required with mode `url`.',
     ),
     service: section({
-      namespace: field(text, 'lodestone-system', 'Namespace of the Service, with mode `service`.'),
-      name: field(text, 'lodestone', 'Name of the Service.'),
+      namespace: field(labelName, 'lodestone-system', 'Namespace of the Service, with mode `service`.'),
+      name: field(labelName, 'lodestone', 'Name of the Service.'),
       port: field(port, 443, 'Port of the Service.'),
     }),
     timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 30 }, 3, 'Time limit of the API server for a call.'),
     excludedNamespaces: list(
       ['kube-system', 'kube-public', 'kube-node-lease', 'karmada-system', 'karmada-cluster', 'lodestone-system'],
       'Namespaces without admission.',
+      labelName,
     ),
   }),
   certificates: section({
@@ -63,8 +63,8 @@ export const configSection = section({
       'For `directory` and `files`, relative to the working directory. Default with `serve --folder`: in `~/.cache/lodestone`.',
     ),
     secret: section({
-      namespace: field(text, 'lodestone-system', 'For `secret`: in the cluster of the pod, also for a hub.'),
-      name: field(text, 'lodestone-certificates', 'Name of that Secret.'),
+      namespace: field(labelName, 'lodestone-system', 'For `secret`: in the cluster of the pod, also for a hub.'),
+      name: field(objectName, 'lodestone-certificates', 'Name of that Secret.'),
     }),
     hosts: list([], 'Further DNS names and addresses for the certificate.'),
   }),
@@ -139,11 +139,11 @@ export const configSection = section({
       'Whether only the holder of a Lease runs the loops and registers; a folder needs no Lease.',
     ),
     namespace: field(
-      text,
+      labelName,
       'lodestone-system',
       'Namespace of the Lease: in the cluster of the pod, else in the served one.',
     ),
-    name: field(text, 'lodestone', 'Name of the Lease.'),
+    name: field(objectName, 'lodestone', 'Name of the Lease.'),
   }),
   log: section({
     level: choice(LOG_LEVELS, 'info', 'The least important messages of the log, which is on standard error.'),
@@ -201,19 +201,9 @@ function kueueErrors({ enabled, multiKueue }: Config['kueue']): FieldError[] {
   return multiKueue.enabled && !enabled ? [{ path: 'kueue.multiKueue.enabled', code: 'Invalid', message }] : []
 }
 
-function registrationErrors({ registration: { mode, url, service, excludedNamespaces } }: Config): FieldError[] {
+function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
   const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
-  return [
-    ...(mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required' as const, message }] : []),
-    ...namespaceErrors('registration.service.namespace', service.namespace),
-    ...excludedNamespaces.flatMap((name, i) => namespaceErrors(`registration.excludedNamespaces[${i}]`, name)),
-  ]
-}
-
-/** An API server rejects a registration that selects namespaces by a name with white space, and no namespace has a name such as `team-*`. */
-function namespaceErrors(path: string, name: string): FieldError[] {
-  const problem = labelProblem(name)
-  return problem ? [{ path, code: 'Invalid', message: `Invalid value: "${name}": ${problem}` }] : []
+  return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
 }
 
 function hostErrors({ certificates: { hosts } }: Config): FieldError[] {

@@ -2,6 +2,20 @@
 import { defined } from '../../base/json.ts'
 
 export const text = { type: 'string', minLength: 1 }
+/** In the syntax of Go too, for helm. */
+export const SUBDOMAIN_PATTERN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
+/** The name of an object of Kubernetes. The API server rejects every request with another one. */
+export const objectName = {
+  type: 'string',
+  pattern: `^${SUBDOMAIN_PATTERN}$`,
+  errorMessage: 'must be lower-case letters, digits, "-" and ".", e.g. my-app',
+}
+/** The name of a namespace or a Service. */
+export const labelName = {
+  type: 'string',
+  pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+  errorMessage: 'must be lower-case letters, digits and "-", e.g. team-a',
+}
 export const flag = { type: 'boolean' }
 export const port = { type: 'integer', minimum: 0, maximum: 65_535 }
 
@@ -51,9 +65,9 @@ export function choice<const Value extends string>(
   return { schema: { enum: values }, default: value, meaning }
 }
 
-/** Declares a list of texts that are not empty. */
-export function list(value: string[], meaning: string): Field<string[]> {
-  return { schema: { type: 'array', items: text }, default: value, meaning }
+/** Declares a list of texts. */
+export function list(value: string[], meaning: string, items: object = text): Field<string[]> {
+  return { schema: { type: 'array', items }, default: value, meaning }
 }
 
 /** Joins fields to an object, which may be a field itself. */

@@ -7,7 +7,7 @@ import type { ConfigSource } from '../../locality/config/source.ts'
 import { type ConfigMap, configMapSource, folderSource } from '../../locality/config/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LODESTONE } from '../roles/rbac.ts'
-import { optional, section, text } from './section.ts'
+import { labelName, objectName, optional, section, text } from './section.ts'
 
 export const systemsSection = section({
   directory: optional<string>(
@@ -18,7 +18,7 @@ export const systemsSection = section({
     {
       type: 'object',
       required: ['namespace', 'name'],
-      properties: { namespace: text, name: text },
+      properties: { namespace: labelName, name: objectName },
     },
     'Instead of a folder: `namespace` and `name` of a ConfigMap, see below.',
   ),

@@ -8,7 +8,7 @@ import { resourceFault } from '../../core/volume-manager/rules/pod-rules.ts'
 import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../../core/workload/decide-pod.ts'
-import { choice, type Field, field, flag, list, optional, section, text } from './section.ts'
+import { choice, type Field, field, flag, labelName, list, objectName, optional, section, text } from './section.ts'
 
 export interface VolumesConfig extends VolumeSettings {
   /** Whether Lodestone moves data to the nodes of the served cluster: a member or a single cluster, never a hub. */
@@ -86,20 +86,16 @@ export const volumesSection: Field<VolumesConfig> = section({
       'The values of `kubernetes.io/arch` for which the image is built. Movers run only on such Linux nodes.',
     ),
     namespace: optional<string>(
-      {
-        type: 'string',
-        pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
-        errorMessage: 'must be the name of a namespace',
-      },
+      labelName,
       '[Of all movers](../concepts/volumes.md#the-namespace-of-movers), Pod Security `privileged`. Default: that of the VolumeManager.',
     ),
     serviceAccountName: field(
-      text,
+      objectName,
       'lodestone-mover',
       'Created in the namespaces of movers, with the right to write Events only.',
     ),
-    imagePullSecrets: list([], 'Secrets in those namespaces.'),
-    priorityClassName: optional<string>(text, 'The PriorityClass of movers.'),
+    imagePullSecrets: list([], 'Secrets in those namespaces.', objectName),
+    priorityClassName: optional<string>(objectName, 'The PriorityClass of movers.'),
     allowedPriorityClassNames: field(
       texts,
       moverLimits.allowedPriorityClassNames,
