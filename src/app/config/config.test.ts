@@ -205,6 +205,10 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { volumes: { localPaths: 'exact' } }, want: 'volumes.localPaths' },
     { given: { volumes: { localRoots: ['/srv/a/'], allowedRoots: ['/srv/a'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { movers: { keepFree: '1.5G' } } }, want: 'volumes.movers.keepFree' },
+    { given: { volumes: { movers: { keepFree: '8Pi' } } }, want: 'volumes.movers.keepFree' },
+    { given: { volumes: { movers: { image: 'mover ' } } }, want: 'volumes.movers.image' },
+    { given: { volumes: { movers: { stsEndpoint: 'https://a b' } } }, want: 'volumes.movers.stsEndpoint' },
+    { given: { registration: { mode: 'url', url: 'https://a b' } }, want: 'registration.url' },
     { given: { volumes: { movers: { maxPerNode: 1001 } } }, want: 'volumes.movers.maxPerNode' },
     {
       given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },

@@ -19,8 +19,8 @@ import { transferCostErrors, transferCostsSection } from './transfer-costs-confi
 import { volumesErrors, volumesSection } from './volumes-config.ts'
 import { workloadKindErrors } from './workload-kinds-config.ts'
 
-/** The URLs at which an API server can call a webhook: https, without user, query and fragment. */
-export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
+/** The URLs at which an API server can call a webhook: https, without user, query, fragment and white space. */
+export const URL_PATTERN = /^https:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/
 
 const EXAMPLE_URL = 'https://lodestone.lodestone-system.svc:443'
 export const configSection = section({

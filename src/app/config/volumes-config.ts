@@ -1,7 +1,7 @@
 /** The volumes part of the configuration: the limits of VolumeManagers and the settings of movers. */
 import type { FieldError } from '../../base/field-errors.ts'
 import { isNetwork } from '../../base/net/local-address.ts'
-import { BYTES } from '../../base/quantity.ts'
+import { BYTES, parseBytes } from '../../base/quantity.ts'
 import { isBelow, overlap } from '../../core/volume-manager/rules/host-paths.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
 import { resourceFault } from '../../core/volume-manager/rules/pod-rules.ts'
@@ -79,7 +79,11 @@ export const volumesSection: Field<VolumesConfig> = section({
     'Images of other movers that a VolumeManager may name; `*` at the end is a wildcard.',
   ),
   movers: section({
-    image: field(text, 'lodestone:latest', 'The image of the movers; the chart sets its own.'),
+    image: field(
+      { type: 'string', pattern: '^\\S+$', errorMessage: 'must be the name of an image' },
+      'lodestone:latest',
+      'The image of the movers; the chart sets its own.',
+    ),
     architectures: field(
       { type: 'array', minItems: 1, items: architecture },
       ['amd64', 'arm64'],
@@ -114,7 +118,7 @@ export const volumesSection: Field<VolumesConfig> = section({
     stsEndpoint: optional<string>(
       {
         type: 'string',
-        pattern: '^https://[^/?#@]+(/[^?#]*)?$',
+        pattern: '^https://[^/?#@\\s]+(/[^?#\\s]*)?$',
         errorMessage: 'must be an https URL without user and query, e.g. https://sts.eu-central-1.amazonaws.com',
       },
       'The URL of STS for [roles of ServiceAccounts](../concepts/volumes.md), with https. Default: that of AWS.',
@@ -233,8 +237,14 @@ export function volumesErrors({
   return [
     ...[...overlapping, ...nested, ...noNetworks, ...unusedLimits(movers)],
     ...resourceErrors(movers),
+    ...keepFreeErrors(movers),
     ...watermarkErrors(eviction),
   ]
+}
+
+function keepFreeErrors({ keepFree }: VolumesConfig['movers']): FieldError[] {
+  const message = `Invalid value: "${keepFree}": must be less than 8Pi`
+  return parseBytes(keepFree) === undefined ? [{ path: 'volumes.movers.keepFree', code: 'Invalid', message }] : []
 }
 
 function resourceErrors({ resources }: VolumesConfig['movers']): FieldError[] {

@@ -394,7 +394,7 @@ describe('a refresh that is requested with the annotation', () => {
     return { ...manager, metadata: { ...manager.metadata, annotations } }
   }
   const warning =
-    'metadata.annotations[lodestone.dev/refresh]: has no effect, since no volume has readOnly: true; set it to refresh the data'
+    'metadata.annotations[lodestone.dev/refresh]: has no effect: no volume has readOnly: true; set it to refresh the data'
 
   test.each([
     { name: 'gets a warning if no volume is read-only', manager: withRefresh(false, '1'), warnings: [warning] },

@@ -69,7 +69,7 @@ function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager 
   const configs: unknown = spec?.volumeConfigs
   if (!Array.isArray(configs) || configs.some((config) => isObject(config) && config['readOnly'] === true))
     return undefined
-  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect, since no volume has readOnly: true; set it to refresh the data`
+  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect: no volume has readOnly: true; set it to refresh the data`
 }
 
 function listWarnings({ spec }: VolumeManager): string[] {
