@@ -7,6 +7,7 @@ import { persistentVolumeClaims } from '../src/api/persistent-volume.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../src/api/volume-manager.ts'
 import type { VolumeStatus } from '../src/api/volume-status.ts'
+import type { ClockJump } from '../src/base/time/clock-jumps.ts'
 import type { MoverDisk } from '../src/core/mover-contract/contract.ts'
 import type { ReadMoverResult } from '../src/core/mover-contract/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
@@ -82,6 +83,8 @@ export class VolumeWorld {
   now = NOW
   /** How far the clocks of the nodes are ahead of that. */
   nodesAheadMs = 0
+  /** The jumps of the clock of `now` (`jump`). */
+  #jumps: readonly ClockJump[] = []
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
   /** The disk of a node, as its movers report it; undefined for movers that report none. */
@@ -372,6 +375,12 @@ export class VolumeWorld {
     return this.settle()
   }
 
+  /** The clock jumps forward: no time passes in which a mover or a node could do anything. */
+  jump(seconds: number): void {
+    this.now += seconds * 1000
+    this.#jumps = [...this.#jumps, { to: this.now, byMs: seconds * 1000 }]
+  }
+
   async remove<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
     const { namespace, name = '' } = object.metadata
     const stored = await this.store.read(type, namespace, name)
@@ -502,6 +511,7 @@ export class VolumeWorld {
       store: this.#mortal(),
       events: { record: (event) => void this.events.push(event) },
       now: () => this.now,
+      jumps: () => this.#jumps,
       systems: { get: () => undefined, subscribe: () => () => undefined },
       signal: new AbortController().signal,
       enqueue: () => undefined,

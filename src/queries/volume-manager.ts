@@ -77,6 +77,7 @@ export function gatherVolumeManager(
     allowance: moverAllowance(key, shares),
     preempted: moverToPreempt(overdue, shares)?.metadata.name,
     now,
+    jumps,
   }
 }
 

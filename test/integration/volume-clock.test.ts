@@ -114,3 +114,24 @@ test('a check that failed does not wait for a time in the future', async () => {
 
   expect(verbs).toContain('check')
 })
+
+test('no deadline of a volume passes by a jump of the clock', async () => {
+  const world = await new VolumeWorld().start('n1', 'n2')
+  await world.store.create(volumeManagers, makeVolumeManager([{}]))
+  await world.settle()
+  world.fate = () => 'goes on'
+  await world.change({ spec: { volumeConfigs: [makeVolume({ replicas: 2 })] } })
+  await world.settle()
+  await world.setCondition('n1', 'Ready', 'Unknown')
+  await world.settle()
+  const states = async () => (await world.volume())?.replicas?.map(({ node, state }) => [node, state])
+  const before = await states()
+  expect(before).toEqual([
+    ['n1', 'Ready'],
+    ['n2', 'Downloading'],
+  ])
+  world.jump(7200)
+  await world.settle()
+
+  expect(await states()).toEqual(before)
+})
