@@ -1487,6 +1487,29 @@ describe('a node that is short of disk', () => {
     expect(await stateOf(world, 'kept')).toBe('Ready')
   })
 
+  test('keeps new data that a waiting mover brings while the old data is deleted', async () => {
+    const world = await new VolumeWorld().start('n1')
+    const cache = makeVolume({ evictionPolicy: 'LeastRecentlyUsed' })
+    await world.store.create(volumeManagers, makeVolumeManager([cache]))
+    await world.settle()
+    await world.addNode('n2')
+    await world.change({ spec: { volumeConfigs: [{ ...cache, replicas: 2 }] } })
+    for (let i = 0; i < 2; i++) await world.reconcile()
+    // The mover for n2 finds no room there, and then n1 loses its node label.
+    await world.taint('n2', { key: 'maintenance', effect: 'NoSchedule' })
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.evict('n1')
+    await world.setCondition('n1', 'DiskPressure', 'False')
+    await world.settle()
+    for (let i = 0; i < 4; i++) await world.pass(60)
+
+    expect(world.violations).toEqual([])
+    expect((await world.volume())?.replicas?.filter(({ state }) => state === 'Ready').map(({ node }) => node)).toEqual([
+      'n1',
+    ])
+    expect([...world.disks.values()]).toEqual(['whole'])
+  })
+
   test('is relieved in a minute if movers report the disk, and loses no more than needed', async () => {
     const world = await new VolumeWorld().start('n1')
     // Each replica has 4 % of the disk, and other programs have 56 %.

@@ -15,6 +15,7 @@ export const MESSAGES = {
   NodeGone: (node: string) => `node ${node} was deleted`,
   NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
   NodeTaken: (node: string) => `node ${node} has the data already`,
+  DeletionPending: (node: string) => `earlier data of the volume on node ${node} is deleted first`,
   BeyondLimit: (nodes: number) => `${nodes} more nodes match; divide them between VolumeManagers with nodeAffinity`,
   CheckWaits: (time: string) => `the requested check begins at ${time}: 10 minutes after the last requested one`,
   // A volume that waits.

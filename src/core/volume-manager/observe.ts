@@ -34,7 +34,9 @@ export interface MoverPod {
 export interface ObservedReplica {
   replica: ReplicaStatus
   /** `nodeName` is the node of its mover, or of its data; undefined when it has neither. */
-  download: Omit<DownloadObservation, 'nodeHasData' | 'sourceType'> & { nodeName: string | undefined }
+  download: Omit<DownloadObservation, 'nodeHasData' | 'isDeletionPending' | 'sourceType'> & {
+    nodeName: string | undefined
+  }
   use: UseObservation
   upload: Observation
   maintenance: Omit<MaintenanceObservation, 'config' | 'isCurrent'>

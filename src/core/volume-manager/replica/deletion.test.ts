@@ -100,6 +100,13 @@ test.each<Case>([
     due: 3,
   },
   {
+    name: 'is repeated when a mover may have written data after it',
+    of: { state: 'Deleting', ...old },
+    observed: { mover: { kind: 'succeeded', node: 'n1' }, written: true },
+    want: { state: 'Waiting', reason: 'MoverRunning', attempt: 2 },
+    due: 3,
+  },
+  {
     name: 'waits for a node that is not ready, and not only for the movers on it',
     of: old,
     observed: { nodeReady: false, written: true },

@@ -114,6 +114,9 @@ const MAX_NAMED = 3
 
 /** Steps a deletion with a mover. The retry delay is the same for all failures, permanent ones too: other data may need the disk. */
 function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): Step {
-  const { mover } = observed
+  const { mover, written } = observed
+  // A mover that the scheduler placed meanwhile may have written data after the deletion.
+  if (mover?.kind === 'succeeded' && written)
+    return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
   return stepWork(deletion, mover?.kind === 'failed' ? { ...observed, mover: { ...mover, retry: true } } : observed)
 }

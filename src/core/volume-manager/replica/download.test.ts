@@ -22,7 +22,7 @@ const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node:
 const makeDownload = (replica: Partial<ReplicaStatus>) => divideReplica(makeReplica(replica)).download
 const DEFAULTS: DownloadObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), node: READY_NODE, nodeHasData: false },
-  ...{ isDemanded: false, sourceType: 'S3', settings: VOLUME_SETTINGS, now: NOW },
+  ...{ isDeletionPending: false, isDemanded: false, sourceType: 'S3', settings: VOLUME_SETTINGS, now: NOW },
 }
 
 interface Case {
@@ -237,6 +237,23 @@ test.each<Case>([
       ...{ state: 'Queued', reason: 'NodeTaken', message: 'node n2 has the data already', attempt: 2 },
       ...{ node: undefined, failures: 1, bytes: undefined },
     },
+    due: 60,
+  },
+  {
+    name: 'Starting is queued for another node when earlier data is deleted on its node',
+    replica: { state: 'Starting', node: undefined } as unknown as Partial<ReplicaStatus>,
+    observed: { mover: RUNNING, isDeletionPending: true },
+    want: {
+      ...{ state: 'Queued', reason: 'DeletionPending', attempt: 2, node: undefined },
+      message: 'earlier data of the volume on node n2 is deleted first',
+    },
+    due: 60,
+  },
+  {
+    name: 'Downloading is not Ready when earlier data is deleted on its node',
+    replica: downloading,
+    observed: { mover: succeeded(), isDeletionPending: true },
+    want: { state: 'Queued', reason: 'DeletionPending', attempt: 2, node: undefined, bytes: undefined },
     due: 60,
   },
   {

@@ -34,6 +34,8 @@ export interface DownloadObservation extends Observation {
   node: NodeState | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
   nodeHasData: boolean
+  /** Whether earlier data in the directory is being deleted on the node of its mover. That deletion would delete new data too. */
+  isDeletionPending: boolean
   /** Whether a pod that has no node yet needs the data. */
   isDemanded: boolean
   /** The source type of its volume; undefined for a volume that is no longer in the spec. */
@@ -156,11 +158,17 @@ function stepFailed(download: ReplicaDownload, { node, retryTriggers, now }: Dow
 function stepMoving(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
   const { mover, now, settings } = observed
   if (!mover) return fail(download, DELETED, now)
+  // The scheduler placed the mover after the data of another replica lost its node label there.
+  if (mover.kind !== 'failed' && observed.isDeletionPending) {
+    return queueElsewhere(download, 'DeletionPending', mover.node, now)
+  }
   switch (mover.kind) {
     case 'failed':
       return fail(download, mover, now)
     case 'succeeded':
-      return observed.nodeHasData ? queueElsewhere(download, mover.node, now) : arrive(download, mover, observed)
+      return observed.nodeHasData
+        ? queueElsewhere(download, 'NodeTaken', mover.node, now)
+        : arrive(download, mover, observed)
     case 'waiting': {
       if (now - stateBegin(download, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
         return fail(download, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
@@ -263,10 +271,15 @@ function withoutProgress<T extends ReplicaDownload>(download: T) {
   return without(download, 'bytes', 'totalBytes', 'progressTime')
 }
 
-/** Queues the replica for another node, because this node has another replica of the same data. This is not a failure. */
-function queueElsewhere(download: ReplicaDownload, node: string | undefined, now: number): Transition<ReplicaDownload> {
+/** Queues the replica for another node, because this node has, or had, another replica of the same data. This is not a failure. */
+function queueElsewhere(
+  download: ReplicaDownload,
+  reason: 'NodeTaken' | 'DeletionPending',
+  node: string | undefined,
+  now: number,
+): Transition<ReplicaDownload> {
   const rest = without(withoutProgress(download), 'node', 'nodeUID')
-  const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
+  const explanation = { reason, message: MESSAGES[reason](node ?? '') }
   return transition.inQueue(
     transition.enter({ ...rest, attempt: download.attempt + 1 }, 'Queued', now, explanation),
     now,

@@ -69,6 +69,8 @@ interface StepContext {
   sourceType: string | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
   nodeHasData: boolean
+  /** Whether earlier data of the same directory is being deleted on the node of its mover. */
+  isDeletionPending: boolean
   /** Whether the spec has the source to which changes of a replica belong. */
   hasSource(upload: ReplicaUpload): boolean
   /** Whether a replica has the data of the source in the spec. */
@@ -83,10 +85,15 @@ interface StepContext {
  */
 function stepReplica(
   { replica, ...observed }: ObservedReplica,
-  { sourceType, nodeHasData, hasSource, isCurrent, configFor }: StepContext,
+  { sourceType, nodeHasData, isDeletionPending, hasSource, isCurrent, configFor }: StepContext,
 ): Transition<ReplicaStatus> {
   const { identity, ...before } = divideReplica(replica)
-  const downloaded = stepDownload(before.download, { ...observed.download, sourceType, nodeHasData })
+  const downloaded = stepDownload(before.download, {
+    ...observed.download,
+    sourceType,
+    nodeHasData,
+    isDeletionPending,
+  })
   const { next: download, arrived, isGone } = downloaded
 
   const begun = arrived ? beginUse(before.use, arrived.endTime) : isGone ? endUse(before.use) : before.use
@@ -150,14 +157,22 @@ export function stepReplicas(
     configFor,
   }
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))
+  const leaving = new Set((before?.deletions ?? []).map(placeKey))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const observed of observedReplicas) {
     const { path, revision } = observed.replica
     const { nodeName: node, node: nodeState, now } = observed.download
-    const nodeHasData = dataPlace({ path, node }).some((place) => withData.has(place))
+    const isIn = (places: ReadonlySet<string>) => dataPlace({ path, node }).some((place) => places.has(place))
     const replica = withUploadSource(observed.replica, source)
-    const step = stepReplica({ ...observed, replica }, { ...context, nodeHasData })
+    const step = stepReplica(
+      { ...observed, replica },
+      {
+        ...context,
+        nodeHasData: isIn(withData),
+        isDeletionPending: isIn(leaving),
+      },
+    )
     const next = withFewFailures(step.next, replicasInAll)
     replicas.push(next)
     if (isReady(next)) for (const place of dataPlace(next)) withData.add(place)
