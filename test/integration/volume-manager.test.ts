@@ -487,6 +487,35 @@ describe('a mover that fails', () => {
   })
 })
 
+test.each(['CreateContainerConfigError', 'ErrImagePull'])(
+  'a node keeps its data while movers fail with %s',
+  async (reason) => {
+    const world = await new VolumeWorld().start('n1', 'n2')
+    await world.store.create(volumeManagers, makeVolumeManager([{}]))
+    await world.settle()
+    const data = [...world.disks]
+    // The node is registered again with its disk, before the cache has seen that it was gone.
+    await world.removeNode('n1')
+    await world.addNode('n1')
+    for (const [place, state] of data) world.disks.set(place, state)
+    const waiting = { name: 'mover', state: { waiting: { reason, message: 'no' } } }
+    world.fate = () => 'goes on'
+    for (let i = 0; i < 10; i++) {
+      await world.reconcile()
+      await world.live()
+      for (const mover of world.movers())
+        await world.setStatus(mover, { phase: 'Pending', containerStatuses: [waiting] })
+      world.now += 15_000
+    }
+    expect((await world.volume())?.replicas).toMatchObject([{ node: 'n1', reason }])
+    world.fate = () => 'completes'
+    for (let i = 0; i < 4; i++) await world.pass(600)
+
+    expect((await world.volume())?.replicas).toMatchObject([{ node: 'n1', state: 'Ready' }])
+    expect([...world.downloads.values()]).toEqual([1])
+  },
+)
+
 describe('the movers of one volume', () => {
   test('never meet on a node, however quick they are: one at a time looks for one', async () => {
     const world = await worldWith([{ replicas: 3 }])

@@ -159,6 +159,15 @@ describe('a mover that has not begun', () => {
     expect(moverState(makeMover(waiting(reason)), 61_000).kind).toBe(late)
   })
 
+  test.each([
+    ['CreateContainerConfigError', 'no'],
+    ['InvalidImageName', 'no'],
+    ['ErrImagePull', 'maybe'],
+    ['ErrImageNeverPull', 'yes'],
+  ])('for %s has the node as its cause: %s', (reason, nodeFault) => {
+    expect(moverState(makeMover(waiting(reason)), 61_000)).toMatchObject({ nodeFault })
+  })
+
   test.each<{ name: string; status: PodStatus | undefined; waitedMs?: number; want: object }>([
     { name: 'without a status', status: undefined, want: STARTING },
     { name: 'while its container is created', status: waiting('ContainerCreating'), waitedMs: 60_000, want: STARTING },
@@ -179,7 +188,7 @@ describe('a mover that has not begun', () => {
       status: waiting('InvalidImageName'),
       want: {
         ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'why' },
-        ...{ retry: true, nodeFault: 'yes' },
+        ...{ retry: true, nodeFault: 'no' },
       },
     },
     {
@@ -187,7 +196,7 @@ describe('a mover that has not begun', () => {
       status: { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'InvalidImageName' } } }] },
       want: {
         ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'InvalidImageName' },
-        ...{ retry: true, nodeFault: 'yes' },
+        ...{ retry: true, nodeFault: 'no' },
       },
     },
     {

@@ -72,17 +72,24 @@ const POD_REASONS: Readonly<Record<string, NodeFault>> = {
   UnexpectedAdmissionError: 'yes',
 }
 
-/** Waiting reasons from which a Pod never recovers by itself. */
-const FINAL_WAITS = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerError'])
+/** Waiting reasons from which a Pod never recovers by itself, and whether the node is the cause. */
+const FINAL_WAITS: Readonly<Record<string, NodeFault>> = {
+  InvalidImageName: 'no',
+  ErrImageNeverPull: 'yes',
+  CreateContainerError: 'yes',
+}
 
-/** Waiting reasons from which a Pod recovers late or never: they fail the mover after `GRACE_MS`. */
-const GRACE_WAITS = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'RegistryUnavailable',
-  'ImageInspectError',
-  'CreateContainerConfigError',
-])
+/**
+ * Waiting reasons from which a Pod recovers late or never: they fail the mover after `GRACE_MS`. A missing Secret, or a key of it, is missing
+ * on every node. A registry may be away for every node.
+ */
+const GRACE_WAITS: Readonly<Record<string, NodeFault>> = {
+  ErrImagePull: 'maybe',
+  ImagePullBackOff: 'maybe',
+  RegistryUnavailable: 'maybe',
+  ImageInspectError: 'yes',
+  CreateContainerConfigError: 'no',
+}
 const GRACE_MS = 60_000
 
 /** The codes of failed movers for which the node is the cause, or cannot be. Every other code may have its cause in the node. */
@@ -102,9 +109,13 @@ export function isForNode(code: string | undefined): boolean {
 
 /** Whether the kubelet, a controller or the runtime gives this reason to a Pod that fails or does not start. */
 export function isKnownPodReason(reason: string): boolean {
-  return (
-    podReason(reason) !== undefined || FINAL_WAITS.has(reason) || GRACE_WAITS.has(reason) || reason === 'Unexpected'
-  )
+  return podReason(reason) !== undefined || waitFault(reason, GRACE_MS + 1) !== undefined || reason === 'Unexpected'
+}
+
+/** Whether the node is the cause of a waiting reason that fails the mover; undefined while it does not fail it. */
+function waitFault(reason: string, waitedMs: number): NodeFault | undefined {
+  if (Object.hasOwn(FINAL_WAITS, reason)) return FINAL_WAITS[reason]
+  return waitedMs > GRACE_MS && Object.hasOwn(GRACE_WAITS, reason) ? GRACE_WAITS[reason] : undefined
 }
 
 function podReason(reason: string): NodeFault | undefined {
@@ -249,9 +260,8 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
   const { conditions = [] } = pod.status ?? {}
   const wait = containerState(pod)?.waiting
   const reason = wait?.reason ?? ''
-  if (FINAL_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
-    return { ...node, ...failure(reason, wait?.message ?? reason, true, 'yes') }
-  }
+  const fault = waitFault(reason, waitedMs)
+  if (fault !== undefined) return { ...node, ...failure(reason, wait?.message ?? reason, true, fault) }
   if (wait?.reason && wait.reason !== 'ContainerCreating' && wait.reason !== 'PodInitializing') {
     return { kind: 'waiting', ...node, reason, message: cut(wait.message ?? reason, MAX_MESSAGE_LENGTH) }
   }

@@ -231,7 +231,9 @@ function stepPlaced(download: ReplicaDownload, observed: DownloadObservation): D
   }
   if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
     // The disk of the new node may be the old one. A mover checks it, and downloads only missing data.
-    return queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
+    const queued = queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
+    // A node that may have the data is not left because its mover does not start.
+    return { ...queued, next: defined({ ...queued.next, bytes: download.bytes }) }
   }
   if (node.isReady) return { next: transition.enter(download, 'Ready', now) }
   const lostAt = lossAt(observed) ?? now
