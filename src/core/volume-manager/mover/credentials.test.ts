@@ -62,6 +62,13 @@ describe('a mover in another namespace than its VolumeManager', () => {
     })
   })
 
+  test.each([
+    [127 * 1024, { data: expect.anything() }],
+    [127 * 1024 + 3, { refusal: 'secret "default/aws-creds": key ca.crt is longer than 127 KiB; shorten it' }],
+  ])('is not created with certificates that no process can start with: %d bytes', (bytes, want) => {
+    expect(copyOfSecret(pod, secret({ ...KEYS, 'ca.crt': base64('x'.repeat(bytes)) }))).toEqual(want)
+  })
+
   test('names no owner for a dry run, before the Pod exists', () => {
     const { uid: _, ...metadata } = pod.metadata
     expect(secretFor({ ...pod, metadata }, KEYS).metadata).not.toHaveProperty('ownerReferences')

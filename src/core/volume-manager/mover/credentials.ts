@@ -41,7 +41,15 @@ export function credentialsOf({ metadata }: Pod): { namespace?: string; name: st
   return key === undefined ? undefined : splitObjectKey(key)
 }
 
-/** The copy has only the keys that the mover reads. Returns the reason if the Secret or a required key is missing. */
+/** In KiB. Linux takes 128 KiB for a variable with its name (MAX_ARG_STRLEN). */
+const MAX_VALUE_KIB = 127
+/** Of a value in base64. */
+const MAX_VALUE_CHARACTERS = Math.ceil((MAX_VALUE_KIB * 1024) / 3) * 4
+
+/**
+ * The copy has only the keys that the mover reads. Returns the reason if the Secret or a required key is missing, or if a mover could not
+ * start with a value.
+ */
 export function copyOfSecret(
   pod: Pod,
   secret: Secret | undefined,
@@ -53,6 +61,8 @@ export function copyOfSecret(
   )
   const missing = refs.find(({ key, optional }) => !optional && secret.data?.[key] === undefined)
   if (missing) return { refusal: `secret "${source}" has no key ${missing.key}; add it` }
+  const long = refs.find(({ key }) => (secret.data?.[key] ?? '').length > MAX_VALUE_CHARACTERS)
+  if (long) return { refusal: `secret "${source}": key ${long.key} is longer than ${MAX_VALUE_KIB} KiB; shorten it` }
   const entries = refs.flatMap(({ key }) => {
     const value = secret.data?.[key]
     return value === undefined ? [] : [[key, value] as const]
