@@ -23,6 +23,7 @@ import {
 import type { Observation } from './replica/transition.ts'
 import type { UseObservation } from './replica/use.ts'
 import { moverName, nodeLabelsFor, placeKey, replicaClaimName } from './rules/names.ts'
+import { fromTime } from './time.ts'
 
 /** The Pod of a mover, and its task. */
 export interface MoverPod {
@@ -194,7 +195,8 @@ function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState 
   const node = nodes.get(name)
   if (!node) return { kind: 'deleted' }
   const { isReady, since } = readNodeHealth(node)
-  return { kind: 'present', uid: node.metadata.uid, isReady, unreadySince: since }
+  const { uid, creationTimestamp } = node.metadata
+  return { kind: 'present', uid, createdAt: fromTime(creationTimestamp ?? undefined), isReady, unreadySince: since }
 }
 
 function observeDeletion(

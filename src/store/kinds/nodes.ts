@@ -14,7 +14,7 @@ const NODE_PREFIXES = [LEFTOVER_PREFIX, DISK_PREFIX]
 
 const nodeKind: CachedKind<Node> = {
   type: nodes,
-  keep({ apiVersion, kind, metadata: { name, uid, labels, annotations = {} }, spec, status }) {
+  keep({ apiVersion, kind, metadata: { name, uid, creationTimestamp, labels, annotations = {} }, spec, status }) {
     const ours = Object.entries(annotations).filter(([key]) => NODE_PREFIXES.some((prefix) => key.startsWith(prefix)))
     const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
     const { unschedulable, taints } = spec ?? {}
@@ -29,6 +29,7 @@ const nodeKind: CachedKind<Node> = {
       metadata: defined({
         name: name || undefined,
         uid: uid || undefined,
+        creationTimestamp: creationTimestamp || undefined,
         labels,
         annotations: ours.length > 0 ? Object.fromEntries(ours) : undefined,
       }),

@@ -24,6 +24,14 @@ describe('a mover that has ended', () => {
       }),
       want: { kind: 'succeeded', bytes: 7, endTime: '2026-01-01T00:00:05Z' },
     },
+    {
+      name: 'successfully, with the time at which it was placed',
+      status: {
+        phase: 'Succeeded',
+        conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T00:00:05Z' }],
+      },
+      want: { kind: 'succeeded', scheduledAt: Date.parse('2026-01-01T00:00:05Z') },
+    },
     { name: 'successfully, without a result', status: { phase: 'Succeeded' }, want: { kind: 'succeeded' } },
     {
       name: 'successfully, with an invalid result',

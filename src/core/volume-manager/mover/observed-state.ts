@@ -44,6 +44,8 @@ export interface MoverSuccess {
   replaced?: true
   /** By the clock of its node. */
   endTime?: string
+  /** When the scheduler placed it, in ms since the epoch. */
+  scheduledAt?: number
 }
 
 export type MoverState =
@@ -219,6 +221,7 @@ function succeeded(pod: Pod, node: { node?: string }): MoverState {
     oldTrees: oldTrees || undefined,
     replaced: replaced === true ? replaced : undefined,
     endTime: podEndTime(pod.status),
+    scheduledAt: scheduledAt(pod) || undefined,
   })
 }
 

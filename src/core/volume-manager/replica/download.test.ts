@@ -257,6 +257,25 @@ test.each<Case>([
     due: 60,
   },
   {
+    name: 'Downloading is queued for its node again when the mover ran on an earlier node of that name',
+    replica: { ...downloading, failures: 1 },
+    observed: { mover: succeeded({ scheduledAt: NOW - 20_000 }), node: { ...READY_NODE, createdAt: NOW - 10_000 } },
+    want: {
+      ...{ state: 'Queued', reason: 'NodeReplaced', attempt: 2, node: 'n2', nodeUID: undefined, bytes: 5 },
+      ...{ message: 'node n2 was replaced; a mover checks its data', failures: undefined },
+    },
+    due: 60,
+  },
+  ...[
+    { when: 'at the creation of its node', scheduledAt: NOW - 10_000, createdAt: NOW - 10_000 },
+    { when: 'before a creation in the future', scheduledAt: NOW - 10_000, createdAt: NOW + 1000 },
+  ].map(({ when, scheduledAt, createdAt }) => ({
+    name: `Downloading is Ready when its mover was placed ${when}`,
+    replica: downloading,
+    observed: { mover: succeeded({ scheduledAt }), node: { ...READY_NODE, createdAt } },
+    want: { state: 'Ready' as const, node: 'n2' },
+  })),
+  {
     name: 'Downloading is Ready when its mover succeeded on a node that is gone now',
     replica: downloading,
     observed: { mover: succeeded(), node: { kind: 'deleted' } },

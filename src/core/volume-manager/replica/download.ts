@@ -45,7 +45,14 @@ export interface DownloadObservation extends Observation {
 /** `deleted`: the Node object does not exist. */
 export type NodeState =
   | { kind: 'deleted' }
-  | { kind: 'present'; uid: string | undefined; unreadySince: number | undefined; isReady: boolean }
+  | {
+      kind: 'present'
+      uid: string | undefined
+      /** In ms since the epoch. */
+      createdAt?: number | undefined
+      unreadySince: number | undefined
+      isReady: boolean
+    }
 
 /** The next download, and what it means for the use and the maintenance of the data. */
 export interface DownloadStep extends Transition<ReplicaDownload> {
@@ -166,8 +173,9 @@ function stepMoving(download: ReplicaDownload, observed: DownloadObservation): D
     case 'failed':
       return fail(download, mover, now)
     case 'succeeded':
-      return observed.nodeHasData
-        ? queueElsewhere(download, 'NodeTaken', mover.node, now)
+      if (observed.nodeHasData) return queueElsewhere(download, 'NodeTaken', mover.node, now)
+      return isOfFormerNode(mover, observed)
+        ? checkReplaced(onNode(download, mover.node), mover.node ?? '', now)
         : arrive(download, mover, observed)
     case 'waiting': {
       if (now - stateBegin(download, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
@@ -230,16 +238,31 @@ function stepPlaced(download: ReplicaDownload, observed: DownloadObservation): D
     return { ...queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now), isGone: true }
   }
   if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
-    // The disk of the new node may be the old one. A mover checks it, and downloads only missing data.
-    const queued = queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
-    // A node that may have the data is not left because its mover does not start.
-    return { ...queued, next: defined({ ...queued.next, bytes: download.bytes }) }
+    return checkReplaced(download, name, now)
   }
   if (node.isReady) return { next: transition.enter(download, 'Ready', now) }
   const lostAt = lossAt(observed) ?? now
   if (now < lostAt) return { next: download, dueAt: isReady(download) ? lostAt : undefined }
   const explanation = { reason: 'NodeNotReady', message: MESSAGES.NodeNotReady(name) }
   return { next: transition.enter(download, 'Unreachable', now, explanation) }
+}
+
+/**
+ * Queues a replica whose node has the name of the node that had its data. Its disk may be the old one: a mover checks it, and downloads only
+ * missing data. A node that may have the data is not left because this mover does not start.
+ */
+function checkReplaced(download: ReplicaDownload, node: string, now: number): Transition<ReplicaDownload> {
+  const queued = queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(node), now)
+  return { ...queued, next: defined({ ...queued.next, bytes: download.bytes }) }
+}
+
+/**
+ * Whether a mover ran on an earlier node of the same name. The API server writes both times. A creation in the future is by a clock that was
+ * ahead.
+ */
+function isOfFormerNode({ scheduledAt }: MoverSuccess, { node, now }: DownloadObservation): boolean {
+  if (node?.kind !== 'present' || node.createdAt === undefined || scheduledAt === undefined) return false
+  return scheduledAt < node.createdAt && node.createdAt <= now
 }
 
 /** When the replica counts as lost because its node is not ready; undefined while the node is ready. */

@@ -52,6 +52,21 @@ describe('a replica is observed', () => {
     ])
   })
 
+  test('by the creation of its node: a mover of an earlier one left no data there', () => {
+    const moving = makeReplica({ state: 'Starting', node: undefined as never })
+    const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: at(-60) }]
+    const movers = [makeMover({}, { phase: 'Succeeded', conditions }, 'n2')]
+    const node = (seconds: number): Node => ({
+      ...makeNode('n2'),
+      metadata: { name: 'n2', creationTimestamp: at(seconds) },
+    })
+
+    expect(stateOf({ movers, nodes: [node(-90)] })([moving])).toMatchObject([{ state: 'Ready', node: 'n2' }])
+    expect(stateOf({ movers, nodes: [node(-30)] })([moving])).toMatchObject([
+      { state: 'Queued', node: 'n2', reason: 'NodeReplaced' },
+    ])
+  })
+
   test('by a rejection of the API server', () => {
     const moving = makeReplica({ state: 'Starting' })
     const refusals = new Map([[makeMover().metadata.name ?? '', 'quota exceeded']])
