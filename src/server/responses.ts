@@ -15,7 +15,7 @@ export interface ResponsesInput extends CallDependencies {
 export interface Responses {
   /**
    * Sends the answer of a decision, and counts how long its request took. If the budget of bytes has no room for it, the request is rejected
-   * instead.
+   * instead. Does nothing if the caller has closed its connection.
    */
   respond(reply: FastifyReply, answer: Answer, request: { size: number; arrivedAt: number }): void
   /** Sends a problem, logs it, and counts it if a limit of the server is the cause. */
@@ -62,6 +62,8 @@ export function openResponses({ log, metrics, budget, connections, limits }: Res
 
   return {
     respond(reply, answer, { size, arrivedAt }) {
+      // The caller has left: there is no further event to release the bytes.
+      if (reply.raw.closed) return
       const length = Buffer.byteLength(answer.body)
       let isBegun = false
       // The budget drops older and larger holdings first.

@@ -141,6 +141,19 @@ test('complete large requests that wait have the same budget, and delay no small
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
+test('an answer to a caller that left while its request waited does not stay in the budget', async () => {
+  const running = await startServer()
+  const body = JSON.stringify({ ...JSON.parse(review), padding: 'x'.repeat(MEBIBYTE / 4) })
+  const request = head(Buffer.byteLength(body)) + body
+  const clients = await Promise.all(Array.from({ length: 24 }, () => open(running)))
+
+  for (const { socket } of clients) socket.write(request, () => socket.destroy())
+
+  await expect.poll(() => running.figure('lodestone_connections')).toBe(0)
+  await expect.poll(() => running.figure('controller_runtime_webhook_requests_in_flight')).toBe(0)
+  await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
+})
+
 test('an answer counts before it is sent: without room it becomes HTTP 503', async () => {
   const running = await startServer({ limits: { bytesInFlight: 64 * 1024 } })
   const tasks = Array.from({ length: 100 }, () => ({ template: { spec: { containers: [{ name: 'main' }] } } }))
