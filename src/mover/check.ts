@@ -1,11 +1,10 @@
 /** Checks that downloaded data is still on its node. It changes nothing but replaced trees that no pod uses any more. */
-import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { entryId, readEntries } from './download/manifest.ts'
 import { damagedFiles, deleteOldTrees, readableFileSize } from './download/replace.ts'
-import { type Completion, isEmptyDirectory, locate, type Place, readRecord } from './download/staging.ts'
+import { type Completion, exists, isEmptyDirectory, locate, type Place, readRecord } from './download/staging.ts'
 import { MoverError } from './mover-error.ts'
 import type { Progress } from './progress.ts'
 
@@ -41,7 +40,7 @@ const CHECKED = { record: 'the record is there', files: 'all files are there', c
 
 async function checkRecord(place: Place, { target, contents }: CheckInput): Promise<Completion> {
   const record = await readRecord(place)
-  const isThere = await isPresent(place.target)
+  const isThere = await exists(place.target)
   if (record && !isThere) {
     throw new MoverError('DataMissing', `${target} was deleted, although the record of its download is there`)
   }
@@ -54,17 +53,6 @@ async function checkRecord(place: Place, { target, contents }: CheckInput): Prom
   }
   const message = `${target} has files, but no record of a download`
   throw new MoverError(contents === 'record' ? 'TargetExists' : 'DataDamaged', message)
-}
-
-/** Throws the error of a disk that cannot be read: it does not mean that the data is missing. */
-async function isPresent(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-      return false
-    },
-  )
 }
 
 async function checkSizes(

@@ -61,10 +61,14 @@ async function isLink(path: string): Promise<boolean> {
   )
 }
 
+/** Whether something is at a path. Throws the error of a disk that cannot be read: it does not mean that the data is missing. */
 export async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
-    () => false,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+      return false
+    },
   )
 }
 
