@@ -8,6 +8,12 @@ export interface Checksum {
   value: string
 }
 
+/** Converts an MD5 in base64 to hexadecimal; undefined for any other text. */
+export function md5FromBase64(text = ''): string | undefined {
+  const hex = base64ToHex(text)
+  return hex?.length === 32 ? hex : undefined
+}
+
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /** Converts base64 to hexadecimal; undefined for text that is not base64. */

@@ -1,4 +1,5 @@
 /** What every protocol of the mover describes: the place of data, its objects, and the pages of their listing. */
+import { parseSize } from './quantity.ts'
 
 /** The place of data on a server: one object, or all objects below a prefix. */
 export interface ObjectPlace {
@@ -21,6 +22,17 @@ export interface ListedObject {
   etag: string
   /** In hexadecimal, if the listing has it. */
   md5?: string
+}
+
+/** Reads an object of a page; undefined without a key or a size, and for an ETag that no header can have. */
+export function readListed(
+  key: string | undefined,
+  sizeText: string | undefined,
+  etagText = '',
+): ListedObject | undefined {
+  const size = parseSize(sizeText)
+  const etag = etagText.replace(/^"|"$/g, '')
+  return key && size !== undefined && /^[\x20-\x7e]*$/.test(etag) ? { key, size, etag } : undefined
 }
 
 export interface ListingPage {

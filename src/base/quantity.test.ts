@@ -1,6 +1,6 @@
 /** Tests amounts of bytes, and counts. */
 import { expect, test } from 'vitest'
-import { formatBytes, formatCount, formatSize, parseBytes } from './quantity.ts'
+import { formatBytes, formatCount, formatSize, parseBytes, parseSize } from './quantity.ts'
 
 test.each([
   { text: '0', want: 0 },
@@ -14,6 +14,19 @@ test.each([
   { text: '99999999Ti', want: undefined },
 ])('parses $text', ({ text, want }) => {
   expect(parseBytes(text)).toBe(want)
+})
+
+test.each([
+  { text: '0', want: 0 },
+  { text: '9007199254740991', want: Number.MAX_SAFE_INTEGER },
+  { text: '9007199254740992', want: undefined },
+  { text: '00000000000000001', want: undefined },
+  { text: '1e3', want: undefined },
+  { text: '-1', want: undefined },
+  { text: '', want: undefined },
+  { text: undefined, want: undefined },
+])('parses the size $text', ({ text, want }) => {
+  expect(parseSize(text)).toBe(want)
 })
 
 test.each([

@@ -19,6 +19,12 @@ export function parseBytes(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
+/** Parses the size of an object in bytes; undefined for any other text, and for a number that a program cannot count. */
+export function parseSize(text = ''): number | undefined {
+  const size = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(size) ? size : undefined
+}
+
 /** Formats the size of data, e.g. `at least 4.0 KiB`. */
 export function formatSize(bytes: number, isMinimum = false): string {
   return `${isMinimum ? 'at least ' : ''}${formatBytes(bytes)}`

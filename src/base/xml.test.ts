@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { elementText } from './xml.ts'
+import { elementsOf, elementText } from './xml.ts'
 
 test.each([
   { name: 'the text of an element', xml: '<A><Key>a/b</Key></A>', want: 'a/b' },
@@ -17,4 +17,12 @@ test.each([
   { name: 'an escaped ampersand once', xml: '<Key>&amp;lt;</Key>', want: '&lt;' },
 ])('gives $name', ({ xml, want }) => {
   expect(elementText(xml, 'Key')).toBe(want)
+})
+
+test.each([
+  { name: 'each element, as it is', xml: '<P><A>1</A> <A>&amp;<B>2</B></A></P>', want: ['1', '&amp;<B>2</B>'] },
+  { name: 'none', xml: '<P><AA>1</AA></P>', want: [] },
+  { name: 'those before one without an end tag', xml: '<A>1</A><A>2', want: ['1'] },
+])('yields $name', ({ xml, want }) => {
+  expect([...elementsOf(xml, 'A')]).toEqual(want)
 })

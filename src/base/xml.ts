@@ -10,6 +10,17 @@ export function elementText(xml: string, element: string): string | undefined {
   return to < 0 ? undefined : unescapeXml(xml.slice(from + element.length + 2, to))
 }
 
+/** Yields the content of each element with this name, as it is. The elements do not nest. */
+export function* elementsOf(xml: string, element: string): Generator<string> {
+  const [begin, end] = [`<${element}>`, `</${element}>`]
+  for (let from = xml.indexOf(begin); from >= 0; from = xml.indexOf(begin, from)) {
+    const to = xml.indexOf(end, from)
+    if (to < 0) return
+    yield xml.slice(from + begin.length, to)
+    from = to
+  }
+}
+
 function unescapeXml(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|([a-z]+));/gi, (whole, hex, decimal, name) => {
     if (hex !== undefined) return character(Number.parseInt(hex, 16)) ?? whole

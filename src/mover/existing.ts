@@ -1,7 +1,8 @@
 /** Opens a directory that must exist, below a root that other users write too: without a symbolic link in its path. */
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { findRoot } from './download/staging.ts'
 import { MoverError } from './mover-error.ts'
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
@@ -15,9 +16,7 @@ const REPLACED = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
  * - `Rejected` if it is neither the root nor below it.
  */
 export async function openExisting(root: string, target: string): Promise<FileHandle> {
-  const base = await realpath(root).catch((cause: unknown) => {
-    throw new MoverError('Rejected', `root ${root} does not exist; mount it in the Pod`, { cause })
-  })
+  const base = await findRoot(root)
   const below = relative(resolve(root), resolve(target))
   if (below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) {
     throw new MoverError('Rejected', `the target ${target} is not in the root ${root}`)

@@ -1,8 +1,7 @@
 /** Parses a page of S3's ListObjectsV2. */
-import { isCount } from '../base/json.ts'
 import { decodeEscapes, withoutTrailingSlashes } from '../base/net/url-encoding.ts'
-import type { ListedObject, ListingPage } from '../base/objects.ts'
-import { elementText } from '../base/xml.ts'
+import { type ListedObject, type ListingPage, readListed } from '../base/objects.ts'
+import { elementsOf, elementText } from '../base/xml.ts'
 
 /** In characters. Tokens are opaque, and become part of the URL of the next request. */
 const MAX_TOKEN_LENGTH = 4096
@@ -20,7 +19,7 @@ export function parseListing(xml: string): ListingPage | undefined {
   // Keys are encoded only if the request asked for it and the store supports it.
   const encoded = elementText(xml, 'EncodingType') === 'url'
   const objects: ListedObject[] = []
-  for (const inner of contentElements(xml)) {
+  for (const inner of elementsOf(xml, 'Contents')) {
     const object = readObject(inner, encoded)
     if (object === undefined) return undefined
     objects.push(object)
@@ -42,27 +41,9 @@ export function listsPrefix(xml: string, prefix: string): boolean {
   return listed === '' || [listed, decodeKey(listed)].some((one) => one && withoutTrailingSlashes(one) === wanted)
 }
 
-const [BEGIN, END] = ['<Contents>', '</Contents>']
-
-function* contentElements(xml: string): Generator<string> {
-  for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
-    const to = xml.indexOf(END, from)
-    if (to < 0) return
-    yield xml.slice(from + BEGIN.length, to)
-    from = to
-  }
-}
-
-const SIZE = /^\d{1,16}$/
-
 function readObject(xml: string, encoded: boolean): ListedObject | undefined {
   const text = elementText(xml, 'Key') ?? ''
-  const key = encoded ? decodeKey(text) : text
-  const size = elementText(xml, 'Size') ?? ''
-  const etag = (elementText(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
-  // The ETag is sent back in a header, where a line break would be invalid.
-  if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
-  return { key, size: Number(size), etag }
+  return readListed(encoded ? decodeKey(text) : text, elementText(xml, 'Size'), elementText(xml, 'ETag'))
 }
 
 function decodeKey(key: string): string | undefined {

@@ -1,6 +1,6 @@
 /** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
 import { defined } from '../base/json.ts'
-import { decodeEscapes, encodeStrictly } from '../base/net/url-encoding.ts'
+import { decodeEscapes, encodeStrictly, queryText } from '../base/net/url-encoding.ts'
 
 export interface Digest {
   /** Hexadecimal. */
@@ -97,8 +97,5 @@ function canonicalPath(path: string, service: string): string {
 }
 
 function canonicalQuery(parameters: Iterable<readonly [string, string]>): string {
-  return [...parameters]
-    .map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`)
-    .sort()
-    .join('&')
+  return queryText(parameters).split('&').sort().join('&')
 }

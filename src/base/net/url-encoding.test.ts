@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeEscapes, keyPath, withoutTrailingSlashes } from './url-encoding.ts'
+import { decodeEscapes, keyPath, queryText, withoutTrailingSlashes } from './url-encoding.ts'
 
 test.each([
   { key: 'a/b c/d', want: 'a/b%20c/d' },
@@ -7,6 +7,11 @@ test.each([
   { key: 'a//b/', want: 'a//b/' },
 ])('writes the key $key as $want', ({ key, want }) => {
   expect(keyPath(key)).toBe(want)
+})
+
+test('writes the parameters of a query in their order', () => {
+  expect(queryText([])).toBe('')
+  expect(queryText(Object.entries({ uploads: '', prefix: 'a b&c' }))).toBe('uploads=&prefix=a%20b%26c')
 })
 
 test.each([

@@ -5,6 +5,11 @@ export function encodeStrictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
+/** Writes the parameters of a query; empty without any. */
+export function queryText(parameters: Iterable<readonly [name: string, value: string]>): string {
+  return Array.from(parameters, ([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
+}
+
 /** Encodes a key as the path of a URL, without a leading slash. */
 export function keyPath(key: string): string {
   return key.split('/').map(encodeStrictly).join('/')

@@ -1,5 +1,6 @@
 /** Decides the location and size of a table or partition of a Hive Metastore, or why it has no location. */
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
+import { parseSize } from '../../base/quantity.ts'
 import { dataLocation, hasOwnLocationProvider } from './iceberg.ts'
 import { EXTERNAL_PATHS, hasExternalPaths } from './paimon.ts'
 
@@ -206,8 +207,6 @@ export function hasPartitions(storage: HiveStorage): boolean {
 function hiveSize(storage: HiveStorage, place: string): number | undefined {
   const { parameters, partitionKeys, location } = storage
   const bySpark = parameters['spark.sql.statistics.totalSize']
-  const size = (place === location || isIceberg(storage) ? parameters['totalSize'] : undefined) ?? bySpark ?? ''
-  if (!/^\d{1,16}$/.test(size)) return undefined
-  const bytes = Number(size)
-  return Number.isSafeInteger(bytes) && (bytes > 0 || partitionKeys === 0) ? bytes : undefined
+  const bytes = parseSize((place === location || isIceberg(storage) ? parameters['totalSize'] : undefined) ?? bySpark)
+  return bytes !== undefined && (bytes > 0 || partitionKeys === 0) ? bytes : undefined
 }

@@ -1,10 +1,11 @@
 /** A container of Azure Blob Storage: authorized requests with retries. */
 import { createHmac } from 'node:crypto'
 import { defined } from '../../base/json.ts'
-import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
+import { keyPath, queryText } from '../../base/net/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
-import { bodyLength, type HttpBody, type HttpRequest, type HttpResponse, type SinkFor } from '../http/messages.ts'
+import { bodyLength, type HttpResponse, type SinkFor } from '../http/messages.ts'
+import type { ObjectRequest } from '../objects/object-store.ts'
 import { errorOfAnswer } from './azure-error.ts'
 import type { AzureCredentialSource } from './credentials.ts'
 import { stringToSign } from './shared-key.ts'
@@ -18,24 +19,14 @@ export interface ContainerOptions {
   now: () => number
 }
 
-export interface BlobRequest {
-  method: HttpRequest['method']
-  /** Empty for the container. */
-  key: string
-  query?: Record<string, string>
-  /** With names in lower case. */
-  headers?: Record<string, string>
-  body?: HttpBody
-}
-
 export interface Container {
   readonly retry: RetryOptions
   /** The URL of a blob, without a SAS token. */
   objectUri(key: string): string
   /** Makes one attempt and returns the response of any status. It follows no redirects. */
-  exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
+  exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
   /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
-  send(request: BlobRequest, signal: AbortSignal): Promise<HttpResponse>
+  send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
 }
 
 /** The first version with encoded names in listings, which Azurite and Azure Stack know too. */
@@ -49,7 +40,7 @@ export function openContainer(
   const base = `${pathname.replace(/\/$/, '')}/${container}`
   const objectUri = (key: string) => `${endpoint}/${container}/${key}`
 
-  async function exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
+  async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
     const { method, key, query = {}, body } = request
     const path = key === '' ? base : `${base}/${keyPath(key)}`
     const headers: Record<string, string> = {
@@ -65,9 +56,7 @@ export function openContainer(
       headers['authorization'] = `SharedKey ${allowed.account}:${signature}`
     }
     const sas = allowed?.kind === 'sas' ? allowed.query : []
-    const search = [...Object.entries(query), ...sas]
-      .map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`)
-      .join('&')
+    const search = queryText([...Object.entries(query), ...sas])
     const to = { method, origin, path: search === '' ? path : `${path}?${search}`, headers }
     return http.send({ ...to, ...defined({ body }) }, signal, receive)
   }

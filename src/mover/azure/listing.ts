@@ -1,9 +1,9 @@
 /** Parses a page of Azure's List Blobs. */
-import { base64ToHex } from '../../base/checksum.ts'
-import { defined, isCount } from '../../base/json.ts'
+import { md5FromBase64 } from '../../base/checksum.ts'
+import { defined } from '../../base/json.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
-import type { ListedObject, ListingPage } from '../../base/objects.ts'
-import { elementText } from '../../base/xml.ts'
+import { type ListedObject, type ListingPage, readListed } from '../../base/objects.ts'
+import { elementsOf, elementText } from '../../base/xml.ts'
 
 /** In characters. Markers are opaque, contain the name of a blob, and become part of the URL of the next request. */
 const MAX_MARKER_LENGTH = 8192
@@ -19,7 +19,7 @@ export function parseBlobListing(xml: string): ListingPage | undefined {
   const isPage = /^\s*(?:<\?xml[^>]*\?>\s*)?<EnumerationResults[\s>]/.test(xml)
   if (!isPage || !xml.trimEnd().endsWith('</EnumerationResults>')) return undefined
   const objects: ListedObject[] = []
-  for (const inner of blobElements(xml)) {
+  for (const inner of elementsOf(xml, 'Blob')) {
     const properties = section(inner, 'Properties')
     const object = readBlob(inner, properties)
     if (object === undefined) return undefined
@@ -30,17 +30,6 @@ export function parseBlobListing(xml: string): ListingPage | undefined {
   const next = elementText(tail, 'NextMarker')
   if (next === '') return { objects }
   return next && next.length <= MAX_MARKER_LENGTH && next.isWellFormed() ? { objects, next } : undefined
-}
-
-const [BEGIN, END] = ['<Blob>', '</Blob>']
-
-function* blobElements(xml: string): Generator<string> {
-  for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
-    const to = xml.indexOf(END, from)
-    if (to < 0) return
-    yield xml.slice(from + BEGIN.length, to)
-    from = to
-  }
 }
 
 /** Properties and metadata may have elements of the same name, so each is read in its own section. */
@@ -55,17 +44,10 @@ function isDirectory(xml: string, properties: string): boolean {
   return elementText(properties, 'ResourceType') === 'directory' || isFolder.test(section(xml, 'Metadata'))
 }
 
-const SIZE = /^\d{1,16}$/
-const MD5_LENGTH = 32
-
 function readBlob(xml: string, properties: string): ListedObject | undefined {
-  const key = blobName(xml)
-  const size = elementText(properties, 'Content-Length') ?? ''
-  const etag = (elementText(properties, 'Etag') ?? '').replace(/^"|"$/g, '')
-  const md5 = base64ToHex(elementText(properties, 'Content-MD5') ?? '')
-  // The ETag is sent back in a header, where a line break would be invalid.
-  if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
-  return defined({ key, size: Number(size), etag, md5: md5?.length === MD5_LENGTH ? md5 : undefined })
+  const [size, etag] = [elementText(properties, 'Content-Length'), elementText(properties, 'Etag')]
+  const listed = readListed(blobName(xml), size, etag)
+  return listed && defined({ ...listed, md5: md5FromBase64(elementText(properties, 'Content-MD5')) })
 }
 
 const ENCODED = '<Name Encoded="true">'

@@ -1,5 +1,5 @@
 /** The blobs of a container, as downloads and uploads need them. */
-import { base64ToHex } from '../../base/checksum.ts'
+import { md5FromBase64 } from '../../base/checksum.ts'
 import { defined } from '../../base/json.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
@@ -10,7 +10,6 @@ import { localMd5, sendFile } from './upload-file.ts'
 
 /** A page with the largest names and metadata stays below the limit of a response. */
 const PAGE_SIZE = '1000'
-const MD5_LENGTH = 32
 
 const MAX_NAME_LENGTH = 1024
 const MAX_SEGMENTS = 254
@@ -59,9 +58,8 @@ export function createAzureStore(container: Container): ObjectStore {
     checksumOf(headers) {
       // In the response for a range, Content-MD5 is that of the range.
       const isRange = headers['content-range'] !== undefined
-      const text = headers['x-ms-blob-content-md5'] ?? (isRange ? undefined : headers['content-md5'])
-      const value = text === undefined ? undefined : base64ToHex(text)
-      return value?.length === MD5_LENGTH ? { algorithm: 'md5', value } : undefined
+      const value = md5FromBase64(headers['x-ms-blob-content-md5'] ?? (isRange ? undefined : headers['content-md5']))
+      return value === undefined ? undefined : { algorithm: 'md5', value }
     },
     hasContent: async ({ md5 }, local, signal, looked) =>
       md5 !== undefined && (await localMd5(local, signal, looked)) === md5,

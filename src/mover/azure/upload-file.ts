@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { hashFile } from '../checksum/hashing.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
-import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
+import { type ExpectedObject, type LocalFile, type ObjectRequest, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
-import type { BlobRequest, Container } from './container.ts'
+import type { Container } from './container.ts'
 
 interface SendInput extends LocalFile {
   container: Container
@@ -33,7 +33,7 @@ const KEPT: KeptHeaders = {
  */
 export async function sendFile(input: SendInput, signal: AbortSignal): Promise<string> {
   const { container, key, expected, file, size, partSize, progress } = input
-  const sendWrite = async (request: BlobRequest) => {
+  const sendWrite = async (request: ObjectRequest) => {
     const { headers } = await sendConditionally((one) => container.send(one, signal), request, expected)
     return unquoteEtag(headers['etag'])
   }

@@ -32,9 +32,7 @@ export interface Completion {
  * link could point anywhere on the node.
  */
 export async function locate(root: string, target: string, inPlace = false): Promise<Place> {
-  const base = await realpath(root).catch((cause: unknown) => {
-    throw new MoverError('Rejected', `root ${root} does not exist; mount it in the Pod`, { cause })
-  })
+  const base = await findRoot(root)
   const path = resolve(target)
   const below = relative(resolve(root), path)
   if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) {
@@ -48,6 +46,13 @@ export async function locate(root: string, target: string, inPlace = false): Pro
   const state = join(dirname(real), `.${basename(real)}.mover`)
   if (await isLink(state)) throw linkError(state)
   return { target: real, state, files: inPlace ? real : join(state, 'files'), parts: join(state, 'parts') }
+}
+
+/** Returns the path of the root without symbolic links. */
+export function findRoot(root: string): Promise<string> {
+  return realpath(root).catch((cause: unknown) => {
+    throw new MoverError('Rejected', `root ${root} does not exist; mount it in the Pod`, { cause })
+  })
 }
 
 function linkError(path: string): MoverError {

@@ -1,7 +1,7 @@
 /** Lists the objects of a place, page by page, and checks what the server lists. */
 import { firstCharacters } from '../../base/first-characters.ts'
-import { isCount } from '../../base/json.ts'
 import type { ListedObject, ObjectPlace } from '../../base/objects.ts'
+import { parseSize } from '../../base/quantity.ts'
 import { withRetries } from '../http/backoff.ts'
 import { MoverError } from '../mover-error.ts'
 import { type ObjectStore, unquoteEtag } from './object-store.ts'
@@ -16,14 +16,9 @@ export async function* listObjects(
   // Credentials that can read an object may be forbidden to list the bucket.
   const headers = await store.head(key, signal)
   // GCS and proxies send no length of an object that they may decode or compress on the way.
-  const listed = readSize(headers['content-length']) ?? readSize(headers['x-goog-stored-content-length'])
+  const listed = parseSize(headers['content-length']) ?? parseSize(headers['x-goog-stored-content-length'])
   const size = listed ?? (await sizeOfRange(store, key, signal))
   yield { key, size, etag: unquoteEtag(headers['etag']) }
-}
-
-function readSize(text = ''): number | undefined {
-  const size = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return isCount(size) ? size : undefined
 }
 
 /** The size of an object by the response to a request for its first byte. */
@@ -36,7 +31,7 @@ async function sizeOfRange(store: ObjectStore, key: string, signal: AbortSignal)
       return status === 206 ? () => undefined : undefined
     })
     if (answer.status >= 300) throw store.errorOf(key, answer)
-    const size = readSize(/^bytes 0-0\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1])
+    const size = parseSize(/^bytes 0-0\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1])
     if (size === undefined) throw noSize
     return size
   })

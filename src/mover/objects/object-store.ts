@@ -4,9 +4,20 @@ import type { Checksum } from '../../base/checksum.ts'
 import type { ListedObject, ListingPage, ObjectPlace } from '../../base/objects.ts'
 import type { RetryOptions } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
-import type { HttpResponse, SinkFor } from '../http/messages.ts'
+import type { HttpBody, HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
 import type { RefusalError } from '../http/server-error.ts'
 import type { Progress } from '../progress.ts'
+
+/** A request to a bucket or container. */
+export interface ObjectRequest {
+  method: HttpRequest['method']
+  /** Empty for the bucket or container. */
+  key: string
+  query?: Record<string, string>
+  /** With names in lower case. */
+  headers?: Record<string, string>
+  body?: HttpBody
+}
 
 /** The objects of one bucket or container. */
 export interface ObjectStore {

@@ -39,8 +39,8 @@ export function choose(
 }
 
 /** The limits of Linux for names and paths: a longer one cannot be created. */
-const MAX_NAME_BYTES = 255
-const MAX_PATH_BYTES = 3000
+export const MAX_NAME_BYTES = 255
+export const MAX_PATH_BYTES = 3000
 
 /** Returns why a relative path is rejected; undefined if it is safe. */
 export function unsafeBecause(path: string): string | undefined {

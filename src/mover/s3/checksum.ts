@@ -1,5 +1,6 @@
 /** Reads the checksum of an object from the response headers of an S3 server. */
 import { base64ToHex, type Checksum } from '../../base/checksum.ts'
+import { unquoteEtag } from '../objects/object-store.ts'
 
 /** In the order of preference: the strongest first. */
 const HEADERS = ['sha256', 'sha1', 'crc64nvme', 'crc32c', 'crc32'] as const
@@ -13,8 +14,8 @@ export function checksumOf(headers: Readonly<Record<string, string | undefined>>
     const hex = base64ToHex(value)
     if (hex !== undefined) return { algorithm, value: hex }
   }
-  const etag = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '').toLowerCase()
-  const isMd5 = etag !== undefined && /^[0-9a-f]{32}$/.test(etag) && !isEncryptedByKey(headers)
+  const etag = unquoteEtag(headers['etag']).toLowerCase()
+  const isMd5 = /^[0-9a-f]{32}$/.test(etag) && !isEncryptedByKey(headers)
   return isMd5 ? { algorithm: 'md5', value: etag } : undefined
 }
 

@@ -1,14 +1,15 @@
 /** A bucket of an S3 server: signed requests with retries. One redirect is followed, to the same origin. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { defined } from '../../base/json.ts'
-import { encodeStrictly, keyPath } from '../../base/net/url-encoding.ts'
+import { keyPath, queryText } from '../../base/net/url-encoding.ts'
 import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
 import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
-import { type HttpBody, type HttpRequest, type HttpResponse, isStreamed, type SinkFor } from '../http/messages.ts'
+import { type HttpRequest, type HttpResponse, isStreamed, type SinkFor } from '../http/messages.ts'
 import { isRedirect } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
+import type { ObjectRequest } from '../objects/object-store.ts'
 import type { CredentialSource } from './credentials.ts'
 import { errorOfResponse } from './s3-error.ts'
 
@@ -25,15 +26,6 @@ export interface BucketOptions {
   retry: RetryOptions
   /** Milliseconds since the epoch. */
   now: () => number
-}
-
-export interface ObjectRequest {
-  method: HttpRequest['method']
-  /** Empty for the bucket. */
-  key: string
-  query?: Record<string, string>
-  headers?: Record<string, string>
-  body?: HttpBody
 }
 
 export interface Bucket {
@@ -110,7 +102,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     const bodyHash = body === undefined ? EMPTY_HASH : isStreamed(body) ? body.sha256 : hash('sha256', body)
     const toSign = { method, host, path, query, bodyHash, amzHeaders: pick(headers, 'x-amz-') }
     const signed = keys === undefined ? headers : { ...headers, ...sign(toSign, keys, now()) }
-    const search = query.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
+    const search = queryText(query)
     const request: HttpRequest = defined({
       method,
       origin,

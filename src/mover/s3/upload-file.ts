@@ -7,11 +7,11 @@ import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
-import { type ExpectedObject, type LocalFile, unquoteEtag } from '../objects/object-store.ts'
+import { type ExpectedObject, type LocalFile, type ObjectRequest, unquoteEtag } from '../objects/object-store.ts'
 import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
 import { checksumOf, isEncryptedByKey } from './checksum.ts'
-import type { Bucket, ObjectRequest } from './s3.ts'
+import type { Bucket } from './s3.ts'
 
 interface SendInput extends LocalFile {
   bucket: Bucket

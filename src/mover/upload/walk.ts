@@ -1,6 +1,7 @@
 /** Walks what is below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
 import { isUtf8 } from 'node:buffer'
 import { escapeBytes, joinBytes, openBytes } from '../file-names.ts'
+import { MAX_PATH_BYTES } from '../objects/select.ts'
 import { openBelow } from './open-below.ts'
 
 export interface Seen {
@@ -13,9 +14,6 @@ export interface Seen {
  * - `left`: what is no file, such as a symbolic link or a socket. It is not uploaded.
  */
 export type Walked = { path: string; stats: Seen } | { unnamed: string; reason: string } | { left: string }
-
-/** In bytes. Linux takes no path of 4096 bytes, although a pod can make one step by step. Servers take shorter keys. */
-const MAX_PATH_BYTES = 3000
 
 /** Yields what is below a folder. Links are not followed, because they could point out of it. */
 export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<Walked> {

@@ -10,6 +10,7 @@ import { hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
 import { uploadPartSize } from '../objects/byte-ranges.ts'
 import { type ExpectedObject, type LocalFile, type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
+import { MAX_NAME_BYTES } from '../objects/select.ts'
 import type { Progress } from '../progress.ts'
 import { type BaseObject, foldersOf, type UploadBase } from './base.ts'
 import type { Seen } from './walk.ts'
@@ -220,8 +221,6 @@ function hashLocal(
 }
 
 const COPY_HASH_LENGTH = 12
-/** The longest name of a file on Linux. A download fails if an object has a longer one. */
-const MAX_NAME_BYTES = 255
 
 /** The key of the copy of a file, beside its object. A long name is cut. */
 function copyKey(key: string, hash: string): string {
