@@ -159,6 +159,19 @@ test('a rejected mover is created again after a wait that doubles, with an Event
   expect(planRefusal(makeInput({ refused }), 'denied by a policy').actions).toHaveLength(1)
 })
 
+test('a mover that failed by a clock that was ahead is replaced after a pause since it was scheduled', () => {
+  const ahead = (scheduled: number) => {
+    const mover = failedAt(86_400)
+    const placed = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(scheduled) }
+    return { ...mover, status: { ...mover.status, conditions: [placed] } }
+  }
+  expect(planLeftover(makeInput({ movers: [ahead(-299)] }))).toEqual({ actions: [], requeueAfterMs: 1000 })
+  expect(planLeftover(makeInput({ movers: [ahead(-300)] })).actions).toMatchObject([
+    { reason: 'LeftoverFailed' },
+    { kind: 'delete' },
+  ])
+})
+
 test('a mover that is being deleted is waited for', () => {
   const mover = failedAt(-300)
   const deleted = { ...mover, metadata: { ...mover.metadata, deletionTimestamp: at(0) } }

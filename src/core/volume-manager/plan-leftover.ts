@@ -9,7 +9,7 @@ import { type EventAction, eventAbout, NOTHING, type Plan } from '../plan.ts'
 import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
-import { type MoverState, moverState } from './mover/observed-state.ts'
+import { type MoverState, moverState, scheduledAt } from './mover/observed-state.ts'
 import { readNodeHealth } from './nodes/feasibility.ts'
 import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
 import { deletePod } from './plan.ts'
@@ -127,7 +127,9 @@ function planMover({ node, digest, now }: LeftoverInput, mover: Pod, what: strin
     }
     case 'failed': {
       if (mover.metadata.deletionTimestamp) return { actions: [], requeueAfterMs: CHECK_MS }
-      const waitMs = (fromTime(podEndTime(mover.status)) ?? 0) + RETRY_MS - now
+      const endedAt = fromTime(podEndTime(mover.status)) ?? 0
+      // An end in the future is by the clock of a node that was ahead.
+      const waitMs = (endedAt > now ? scheduledAt(mover) : endedAt) + RETRY_MS - now
       if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
       const message = `${what}: ${state.code}: ${state.message}; it is retried`
       const event = eventAbout(node, 'Warning', 'LeftoverFailed', message)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { NOW } from '../../../../test/builders.ts'
 import { at, makeNode, nodeWithDisk } from '../../../../test/volume-builders.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { type DiskReport, findRoot, readDiskReport, recordDisk, usedPercent } from './disk.ts'
@@ -7,7 +8,7 @@ const ROOT = '/var/datasets'
 const REPORT: DiskReport = { root: ROOT, freeBytes: 500, totalBytes: 1000, time: at(0) }
 
 test('a report that was recorded is read again, for its root only', () => {
-  expect(recordDisk(makeNode('n1'), REPORT, false)).toMatchObject({
+  expect(recordDisk(makeNode('n1'), REPORT, { isAwaited: false, now: NOW })).toMatchObject({
     of: { name: 'n1' },
     patch: {
       metadata: { uid: 'uid-n1', annotations: { [`disk.lodestone.dev/${fnv1a(ROOT)}`]: JSON.stringify(REPORT) } },
@@ -40,11 +41,14 @@ describe('a report', () => {
     { name: 'of a disk with another size is recorded', known: { totalBytes: 1001, time: at(-1) }, isRecorded: true },
     { name: 'that hardly differs is recorded after ten minutes', known: { time: at(-600) }, isRecorded: true },
     { name: 'that is older is not recorded', known: { freeBytes: 1, time: at(1) }, isRecorded: false },
+    { name: 'of a clock that was set back is recorded', known: { freeBytes: 1, time: at(3600) }, isRecorded: true },
     { name: 'of the same second and a fuller disk is recorded', known: { freeBytes: 700 }, isRecorded: true },
     { name: 'of the same second and an emptier disk is not recorded', known: { freeBytes: 1 }, isRecorded: false },
     { name: 'that is recorded already is not recorded again', known: {}, isAwaited: true, isRecorded: false },
   ])('$name', ({ known, isAwaited = false, isRecorded }) => {
-    expect(recordDisk(nodeWithDisk({ ...REPORT, ...known }), REPORT, isAwaited) !== undefined).toBe(isRecorded)
+    expect(recordDisk(nodeWithDisk({ ...REPORT, ...known }), REPORT, { isAwaited, now: NOW }) !== undefined).toBe(
+      isRecorded,
+    )
   })
 })
 

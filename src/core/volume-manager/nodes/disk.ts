@@ -57,7 +57,7 @@ export function usedPercent({ freeBytes, totalBytes }: Pick<DiskReport, 'freeByt
 /** Returns at most one patch for each node and root: with the report of the mover that ended last. */
 export function planDiskReports(
   movers: readonly MoverPod[],
-  { nodes, settings }: Pick<VolumeManagerInput, 'nodes' | 'settings'>,
+  { nodes, settings, now }: Pick<VolumeManagerInput, 'nodes' | 'settings' | 'now'>,
 ): Write[] {
   const latest = new Map<string, { node: string; report: DiskReport; isAwaited: boolean }>()
   for (const { pod, task } of movers) {
@@ -72,7 +72,7 @@ export function planDiskReports(
   }
   return [...latest.values()].flatMap(({ node: name, report, isAwaited }) => {
     const node = nodes.get(name)
-    return (node && recordDisk(node, report, isAwaited)) ?? []
+    return (node && recordDisk(node, report, { isAwaited, now })) ?? []
   })
 }
 
@@ -96,11 +96,16 @@ const MAX_AGE_MS = 600_000
 /**
  * The patch of a node with a new report; undefined when the known one is newer, or hardly differs.
  *
- * @param isAwaited whether the report is recorded although it hardly differs: after a deletion, the next eviction depends on its time
+ * `isAwaited` is whether the report is recorded although it hardly differs: after a deletion, the next eviction depends on its time.
  */
-export function recordDisk(node: Node, report: DiskReport, isAwaited: boolean): Write | undefined {
+export function recordDisk(
+  node: Node,
+  report: DiskReport,
+  { isAwaited, now }: { isAwaited: boolean; now: number },
+): Write | undefined {
   const known = readDiskReport(node, report.root)
-  if (known) {
+  // A known report of the future is by the clock of a node that was ahead.
+  if (known && reportTime(known) <= now + MAX_AGE_MS) {
     const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
     const isOld = reportTime(report) - reportTime(known) >= MAX_AGE_MS
     if (!isLater(report, known) || (isSimilar && !isAwaited && !isOld)) return undefined
