@@ -1,4 +1,5 @@
 /** Tests how many queries run at the same time for each system, and how many for a failing system. */
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type LocalityAnswer, LocalityError, type LocalityErrorCode, type System } from '../../locality/locality.ts'
 import { openSystemQueries, type QueryEnd } from './system-queries.ts'
@@ -205,6 +206,12 @@ test('an unexpected error of a plugin is a fault, and does not count for the sys
   }
   expect(ends['t4']).toEqual({ kind: 'fault', error: fault })
   expect([queries.isFailing(system), observed]).toEqual([false, []])
+})
+
+test('a system that is replaced leaves no listener on the signal', () => {
+  const { send, aborter } = open()
+  for (let i = 0; i < 3; i++) send(makeSystem(1).system, `t${i}`)
+  expect(getEventListeners(aborter.signal, 'abort')).toHaveLength(1)
 })
 
 test('after an abort no query starts and no timer is left', async () => {

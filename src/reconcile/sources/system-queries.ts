@@ -53,8 +53,11 @@ export interface SystemQueriesInput {
 /** Opens the queues, empty. */
 export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
   const queues = new WeakMap<System, SystemQueue>()
+  // One listener for all systems: those of an earlier configuration would stay as long as the signal.
+  const timers = new Set<NodeJS.Timeout>()
+  input.signal.addEventListener('abort', () => timers.forEach(clearTimeout), { once: true })
   const queueFor = (system: System) => {
-    const queue = queues.get(system) ?? openQueue(system, input)
+    const queue = queues.get(system) ?? openQueue(system, timers, input)
     queues.set(system, queue)
     return queue
   }
@@ -71,20 +74,29 @@ interface SystemQueue {
   isFailing(): boolean
 }
 
-function openQueue(system: System, { now, signal, observe }: SystemQueriesInput): SystemQueue {
+/** @param timers those of all queues that wait */
+function openQueue(
+  system: System,
+  timers: Set<NodeJS.Timeout>,
+  { now, signal, observe }: SystemQueriesInput,
+): SystemQueue {
   const waiting = new FairQueue<QueryRequest>()
   const canceled = new WeakSet<QueryRequest>()
   let record = NEW_RECORD
   let running = 0
   let timer: NodeJS.Timeout | undefined
-  signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
 
   function resume(): void {
     clearTimeout(timer)
+    if (timer) timers.delete(timer)
+    timer = undefined
     if (signal.aborted || waiting.size === 0) return
     const { health, maxConcurrent } = system
     const { free, waitMs } = freeSlots({ record, health, maxConcurrent, running, now: now() })
-    if (waitMs !== undefined) timer = setTimeout(resume, waitMs)
+    if (waitMs !== undefined) {
+      timer = setTimeout(resume, waitMs)
+      timers.add(timer)
+    }
     for (let left = free; left > 0; left--) {
       const request = waiting.take()
       if (request) void run(request)

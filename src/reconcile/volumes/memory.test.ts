@@ -62,6 +62,7 @@ test.each<{ name: string; change: StoreChange; retried: number }>([
   { name: 'a pod is deleted', change: { type: pods, before: pod }, retried: 4 },
   { name: 'a mover ends', change: { type: pods, before: pod, after: ended }, retried: 4 },
   { name: 'the Namespace changes', change: { type: namespaces, before: namespace, after: namespace }, retried: 6 },
+  { name: 'the Namespace is deleted', change: { type: namespaces, before: namespace }, retried: 6 },
   { name: 'a pod is created', change: { type: pods, after: pod }, retried: 0 },
   { name: 'a pod of another namespace is deleted', change: { type: pods, before: elsewhere }, retried: 0 },
 ])('when $name, $retried of 6 VolumeManagers with rejected movers retry', async ({ change, retried }) => {

@@ -175,14 +175,15 @@ const MAX_RETRIED = 4
 /** Returns the VolumeManagers whose movers the API server may accept after a change in their namespace, and forgets the rejections. */
 function takeRejected({ type, before, after }: StoreChange, { rejected }: MoverMemory): string[] {
   const isFreed = type.kind === pods.kind && before && (!after || hasEnded(before as Pod, after as Pod))
-  const isChanged = type.kind === namespaces.kind && after
-  if (!isFreed && !isChanged) return []
-  const namespace = isChanged ? after.metadata.name : before?.metadata.namespace
-  const keys = rejected.get(namespace ?? '')
+  // Also its deletion: nothing else would end these entries.
+  const changed = type.kind === namespaces.kind ? (after ?? before) : undefined
+  if (!isFreed && !changed) return []
+  const namespace = (changed ? changed.metadata.name : before?.metadata.namespace) ?? ''
+  const keys = rejected.get(namespace)
   if (!keys) return []
-  const retried = [...keys].slice(0, isChanged ? keys.size : MAX_RETRIED)
+  const retried = [...keys].slice(0, changed ? keys.size : MAX_RETRIED)
   for (const key of retried) keys.delete(key)
-  if (keys.size === 0) rejected.delete(namespace ?? '')
+  if (keys.size === 0) rejected.delete(namespace)
   return retried
 }
 
