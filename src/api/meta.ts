@@ -125,6 +125,19 @@ export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
+/** Returns `Kind namespace/name`, for messages. */
+export function referenceTitle({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string
+  namespace?: string | undefined
+  name: string
+}): string {
+  return `${kind} ${objectKey(namespace, name)}`
+}
+
 /** Returns the `objectKey` of an object. */
 export function keyOfObject(object: { metadata: ObjectMeta }): string {
   const { namespace, name } = nameOfObject(object)

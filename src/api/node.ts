@@ -1,6 +1,9 @@
 /** Nodes and node affinity, with the fields that Lodestone reads and writes. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
+/** The operators of requirements on nodes. */
+export const NODE_OPERATORS: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
+
 export interface NodeSelectorRequirement {
   key: string
   operator: string

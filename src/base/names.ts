@@ -5,7 +5,7 @@ const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 const PATH_SEGMENT = /^(?!\.{1,2}$)[^/%]+$/
 const API_VERSION = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?v[a-z0-9]+$/
-const KIND = /^[A-Z][A-Za-z0-9]*$/
+export const KIND = /^[A-Z][A-Za-z0-9]*$/
 
 /** Checks a namespace or cluster name: an RFC 1123 label of at most `max` characters. */
 export function labelProblem(name: string, max = 63): string | undefined {

@@ -1,18 +1,12 @@
 /** The interface of data systems for the loops: the location of data, and a health check. Each system has its own file. */
 import type { LocalityErrorCode } from '../core/data-source/error-code.ts'
+import type { SourceQuery } from '../core/data-source/query-history.ts'
 import type { RetryPolicy } from '../core/data-source/retry.ts'
 
 export type { LocalityErrorCode } from '../core/data-source/error-code.ts'
 
 /** The query of a claim, without its system. */
-export interface LocalityQuery {
-  /** The type of the data inside the system, such as table, bucket, prefix or path. */
-  type: string
-  name: string
-  attributes: Readonly<Record<string, string>>
-  /** The version of the known answer, if the system sent one. Then the system may return "unchanged". */
-  etag?: string
-}
+export type LocalityQuery = SourceQuery
 
 export type LocalityAnswer =
   | {

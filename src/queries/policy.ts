@@ -6,7 +6,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { groupOf, type K8sObject, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
+import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf, referenceTitle } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import {
@@ -115,7 +115,7 @@ function findDataBound(
       if (compared > MAX_COMPARISONS) return 'TooLarge'
       const workload = workloads.find((each) => isSelected(each, policy, store))
       if (workload) {
-        return { workload: workloadTitle(workload), claim: keyOfObject(claim) }
+        return { workload: referenceTitle(workload), claim: keyOfObject(claim) }
       }
     }
     const type = types.get(kindOfKey(key))
@@ -123,7 +123,7 @@ function findDataBound(
       const workload = referenceOf(object)
       compared += candidateCount(policy, workload)
       if (compared > MAX_COMPARISONS) return 'TooLarge'
-      if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: workloadTitle(workload) }
+      if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: referenceTitle(workload) }
     }
   }
   return undefined
@@ -154,8 +154,4 @@ function workloadTypes(store: ObjectStore): readonly ResourceType<Workload>[] {
 function governs({ metadata }: PropagationPolicy, binding: ResourceBinding): boolean {
   const reference = policyReferenceOf(binding.metadata)
   return reference?.name === metadata.name && (reference?.namespace ?? '') === (metadata.namespace ?? '')
-}
-
-function workloadTitle({ kind, namespace, name }: WorkloadReference): string {
-  return `${kind} ${objectKey(namespace, name)}`
 }

@@ -24,6 +24,11 @@ export interface Queue {
   stop(): Promise<void>
 }
 
+interface Run {
+  since: number
+  ended?: Promise<void>
+}
+
 const BACKOFF = { firstMs: 5, lastMs: 300_000 }
 /** Node fires a longer timer at once. After this time, the run finds that it is early, and requests the rest. */
 const MAX_DELAY_MS = 2 ** 31 - 1
@@ -37,7 +42,7 @@ const RUNS_BEFORE_YIELD = 25
 export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOptions): Queue {
   /** Since when; in the order of the times, as `running` is. */
   const due = new Map<string, number>()
-  const running = new Map<string, { since: number; ended?: Promise<void> }>()
+  const running = new Map<string, Run>()
   const again = new Set<string>()
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
   const failures = new Map<string, number>()
@@ -80,9 +85,9 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
       startedRuns++
       due.delete(key)
       // Set before the run begins: a run that adds its own key immediately must run again afterwards, and not inside itself.
-      const run: { since: number; ended?: Promise<void> } = { since: performance.now() }
-      running.set(key, run)
-      run.ended = runOnce(key, since)
+      const begun: Run = { since: performance.now() }
+      running.set(key, begun)
+      begun.ended = runOnce(key, since)
     }
   }
 

@@ -1,4 +1,5 @@
 /** JSON Schemas of the fields with which a pod spec restricts its nodes, as Kubernetes 1.35 has them. */
+import { NODE_OPERATORS } from '../../api/node.ts'
 
 const text = { type: 'string', minLength: 1 }
 const texts = arrayOf({ type: 'string' })
@@ -21,7 +22,6 @@ const labelSelector = shape({
   matchExpressions: expressions(['In', 'NotIn', 'Exists', 'DoesNotExist']),
 })
 
-const NODE_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
 const nodeTerm = shape({ matchExpressions: expressions(NODE_OPERATORS), matchFields: expressions(NODE_OPERATORS) })
 
 const podTerm = shape(

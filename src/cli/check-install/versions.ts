@@ -1,7 +1,7 @@
 /** Checks the versions: of Kubernetes and Karmada by their features, and of the CRDs of Lodestone. */
 import { isDeepStrictEqual } from 'node:util'
 import { customResourceDefinitions } from '../../api/crds.ts'
-import { type CustomResourceDefinition, definitions } from '../../api/definition.ts'
+import { type CustomResourceDefinition, definitionName, definitions } from '../../api/definition.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { missingFeatures } from '../../core/server-features.ts'
@@ -75,10 +75,6 @@ function versionProblem(stored: Partial<Definition> | undefined, version: string
   if (!stored.spec?.versions.some(({ name, served }) => name === version && served)) return `does not serve ${version}`
   const established = stored.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')
   return established ? undefined : 'not established yet'
-}
-
-function definitionName({ plural, group }: ResourceType): string {
-  return `${plural}.${group}`
 }
 
 function versionSchema(definition: Definition | undefined, version: string): unknown {

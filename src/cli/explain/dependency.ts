@@ -7,6 +7,7 @@ import {
   objectKey,
   plainReference,
   referenceOf,
+  referenceTitle,
 } from '../../api/meta.ts'
 import { isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
@@ -16,7 +17,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
 import { HUB_DECIDES } from './member.ts'
 import { readBinding } from './placed.ts'
-import { type Context, type Explainer, readTarget, referenceTitle, type Target, targetReference } from './target.ts'
+import { type Context, type Explainer, readTarget, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 /** From an API server, it reads only the binding of the dependency and the bindings that require it. */

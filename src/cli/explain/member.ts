@@ -1,8 +1,8 @@
 /** Explains a workload of a member cluster: its hub has decided on its placement, and here its pods get their volumes. */
-import { type K8sObject, referenceOf } from '../../api/meta.ts'
+import { type K8sObject, referenceOf, referenceTitle } from '../../api/meta.ts'
 import type { PlacedRequest } from '../../core/workload/requests/volume-requests.ts'
 import { parseAll, workloadRequests } from '../../core/workload/requests/workload-requests.ts'
-import { type Context, readTarget, referenceTitle, type Target } from './target.ts'
+import { type Context, readTarget, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
 

@@ -1,6 +1,6 @@
 /** Explains a PersistentVolume or a claim of Lodestone: the volume and the replica whose data it has. */
 import { VOLUME_LABEL } from '../../api/lodestone.ts'
-import { type K8sObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { type K8sObject, objectKey, type ResourceType, referenceOf, referenceTitle } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
@@ -10,7 +10,7 @@ import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume
 import { kindKey } from '../../store/any-kind.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import { dependencyExplainer } from './dependency.ts'
-import { type Context, type Explainer, readTarget, referenceTitle } from './target.ts'
+import { type Context, type Explainer, readTarget } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, replicaNode } from './volume.ts'
 import { kindsOfPlacement, workloadExplainer } from './workload.ts'

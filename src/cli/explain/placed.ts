@@ -7,7 +7,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../../api/karmada.ts'
-import type { K8sObject, ObjectReference } from '../../api/meta.ts'
+import { type K8sObject, type ObjectReference, referenceTitle } from '../../api/meta.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
 import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
 import { defined } from '../../base/json.ts'
@@ -25,7 +25,7 @@ import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { hiddenKinds } from '../hidden-kinds.ts'
-import { type Context, readTarget, referenceTitle, type Target, targetReference } from './target.ts'
+import { type Context, readTarget, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Placed {

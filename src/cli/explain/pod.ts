@@ -1,6 +1,6 @@
 /** Explains a pod: the volumes that it requests, and why it waits for them. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
-import { referenceOf } from '../../api/meta.ts'
+import { referenceOf, referenceTitle } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { defined } from '../../base/json.ts'
 import { stringsAt, valuesAt } from '../../base/json-path.ts'
@@ -12,7 +12,7 @@ import { parseVolumeRequests } from '../../core/workload/requests/volume-request
 import { validatePodSpec } from '../../core/workload/validate.ts'
 import { fitsNodeOf, isHub } from '../../queries/volumes.ts'
 import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
-import { type Context, type Explainer, referenceTitle } from './target.ts'
+import type { Context, Explainer } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
 import { kindsOfPlacement, workloadExplainer } from './workload.ts'

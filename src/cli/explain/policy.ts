@@ -2,7 +2,7 @@
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
-import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf, referenceTitle } from '../../api/meta.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { effectiveAffinity } from '../../core/placement/affinity.ts'
 import { decidePolicy, declineReason } from '../../core/propagation-policy/decide.ts'
@@ -17,7 +17,6 @@ import {
   makeTarget,
   referencedTarget,
   referencedType,
-  referenceTitle,
   type Target,
   targetReference,
 } from './target.ts'

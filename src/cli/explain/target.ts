@@ -3,7 +3,6 @@ import {
   apiVersionOf,
   type K8sObject,
   type ObjectReference,
-  objectKey,
   plainReference,
   type ResourceType,
 } from '../../api/meta.ts'
@@ -72,11 +71,6 @@ export function referencedType(
 export function referencedTarget(reference: ObjectReference, kinds: WorkloadKinds): Target {
   const { namespace, name } = reference
   return makeTarget({ ...referencedType(reference, kinds), namespaced: namespace !== undefined }, namespace, name)
-}
-
-/** Returns `Kind namespace/name`. */
-export function referenceTitle({ kind, namespace, name }: Omit<ObjectReference, 'apiVersion'>): string {
-  return `${kind} ${objectKey(namespace, name)}`
 }
 
 /** The object, read without the cache; undefined if it does not exist. */

@@ -1,9 +1,10 @@
 /** Explains a VolumeManager: its volumes with their replicas, and on a hub its placement and its state in each member. */
+import { referenceTitle } from '../../api/meta.ts'
 import { stringsAt } from '../../base/json-path.ts'
 import { isHub } from '../../queries/volumes.ts'
 import { placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'
-import { type Context, type Explainer, referenceTitle, type Target, targetReference } from './target.ts'
+import { type Context, type Explainer, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, volumeNodes } from './volume.ts'
 import { kindsOfPlacement } from './workload.ts'

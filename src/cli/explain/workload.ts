@@ -2,7 +2,7 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
-import { type ObjectReference, objectKey, plainReference, type ResourceType } from '../../api/meta.ts'
+import { type ObjectReference, plainReference, type ResourceType, referenceTitle } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { noEffect } from '../../core/data-source-claim/effect.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
@@ -18,15 +18,7 @@ import { firstNames } from './lists.ts'
 import { explainInMember } from './member.ts'
 import { type Placed, placeWorkload, readBinding } from './placed.ts'
 import { placementNodes } from './placement.ts'
-import {
-  type Context,
-  type Explainer,
-  makeTarget,
-  referencedTarget,
-  referencedType,
-  referenceTitle,
-  type Target,
-} from './target.ts'
+import { type Context, type Explainer, makeTarget, referencedTarget, referencedType, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
 /** Bindings are read one by one: a hub has 100,000 of them, and few are needed. */
@@ -141,7 +133,7 @@ async function dependencyNode(
   const clusters = entry?.clusters?.map((cluster) => cluster.name) ?? []
   return {
     ...reference,
-    text: `${kind} ${objectKey(namespace, name)}: ${clusters.length > 0 ? `attached to ${firstNames(clusters)}` : 'not attached'}`,
+    text: `${referenceTitle({ kind, namespace, name })}: ${clusters.length > 0 ? `attached to ${firstNames(clusters)}` : 'not attached'}`,
     state: clusters.length > 0 ? 'Attached' : 'NotAttached',
     clusters,
   }

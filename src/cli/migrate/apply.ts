@@ -9,7 +9,7 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType, referenceTitle } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
 import { defined } from '../../base/json.ts'
 import { systemClock } from '../../base/time/clock.ts'
@@ -46,7 +46,7 @@ const MAX_ATTEMPTS = 5
 
 /** Returns `Kind namespace/name`. */
 export function bindingTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
-  return `${type.kind} ${objectKey(namespace, name)}`
+  return referenceTitle({ kind: type.kind, namespace, name })
 }
 
 /** Lists a kind. Only the names and changes of the objects to migrate stay in memory. A kind that is not installed has none. */

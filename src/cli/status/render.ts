@@ -1,5 +1,5 @@
 /** Renders the report of `lodestone status` as tables; `wide` has more columns. */
-import { objectKey } from '../../api/meta.ts'
+import { objectKey, referenceTitle } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import { formatSize } from '../../base/quantity.ts'
 import { formatAge } from '../../base/time/duration.ts'
@@ -45,7 +45,7 @@ const TABLES: { [section in Section]: Table<NonNullable<StatusReport[section]>[n
     columns: ['WORKLOAD', 'SINCE', 'REASON', 'BINDING', 'DECISION ID', 'MESSAGE'],
     wide: ['REASON', 'BINDING', 'DECISION ID'],
     cells: ({ workload, since, reason, binding, decisionId, message }: HoldReport, now) => ({
-      WORKLOAD: `${workload.kind} ${objectKey(workload.namespace, workload.name)}`,
+      WORKLOAD: referenceTitle(workload),
       SINCE: since === undefined ? '-' : formatAge(now - Date.parse(since)),
       REASON: reason,
       BINDING: binding ?? '-',

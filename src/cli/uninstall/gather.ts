@@ -1,6 +1,6 @@
 /** Reads the objects of an API server page by page, and plans what an uninstallation removes from each. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, objectKey, type ResourceType, referenceTitle } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { installedObjects } from '../../app/roles/uninstall-roles.ts'
@@ -47,7 +47,7 @@ export interface Gathered {
 
 /** Returns `Kind namespace/name`. */
 export function candidateTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
-  return `${type.kind} ${objectKey(namespace, name)}`
+  return referenceTitle({ kind: type.kind, namespace, name })
 }
 
 /** The choices of the user. */

@@ -1,5 +1,5 @@
 /** Renders answers of `lodestone what-if` as text. */
-import { objectKey } from '../../api/meta.ts'
+import { referenceTitle } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import { printable } from '../../base/printable.ts'
 import { formatCount, formatSize } from '../../base/quantity.ts'
@@ -80,7 +80,7 @@ function transferCell({ transfer }: EffectTotal): string {
 
 function renderWorkload(change: WorkloadChange, hasPrices: boolean): string {
   const { workload, next } = change
-  const title = `${workload.kind} ${objectKey(workload.namespace, workload.name)}`
+  const title = referenceTitle(workload)
   const later = next ? `\n      then ${EFFECT_WORDS[next.effect]}${renderMove(next)}${renderDelay(next)}` : ''
   const lines = `  ${title}${renderMove(change)}${renderDelay(change)}${renderReason(change)}${hasPrices ? renderCosts(change) : ''}${later}`
   return `${printableLines(lines)}\n`

@@ -54,6 +54,7 @@ export function afterNewConfiguration({ etag: _old, ...history }: QueryHistory, 
 
 /** A query without the configuration of the data system. */
 export interface SourceQuery {
+  /** The type of the data inside the system, such as table, bucket, prefix or path. */
   type: string
   name: string
   attributes: Readonly<Record<string, string>>

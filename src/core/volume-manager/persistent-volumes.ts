@@ -1,4 +1,5 @@
 /** Plans the PersistentVolumes and claims of a VolumeManager: one pair for each NFS volume, and for each replica that pods claim. */
+
 import { NODE_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import {
   type PersistentVolume,
@@ -12,6 +13,7 @@ import type { Write } from '../plan.ts'
 import { MESSAGES } from './codes.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { buildPersistentVolume, claimOfVolume, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
+import { HOSTNAME_LABEL } from './nodes/feasibility.ts'
 import { rejectedAmong } from './rejected-writes.ts'
 import { isUsable } from './replica/download.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
@@ -192,7 +194,7 @@ function ofReplica(
   const { node: name, index, revision, state } = replica
   const node = name === undefined ? undefined : nodes.get(name)
   if (name === undefined || !node || !(isUsable(replica, config.sourceType) || state === 'Unreachable')) return []
-  const hostname = node.metadata.labels?.['kubernetes.io/hostname'] ?? name
+  const hostname = node.metadata.labels?.[HOSTNAME_LABEL] ?? name
   return [
     {
       name: replicaClaimName(manager, config.id, revision, index),

@@ -1,4 +1,5 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
+
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import { requiredTermsOf } from '../../api/node.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
@@ -14,7 +15,13 @@ import { pinnedNode } from './node-affinity/affinity.ts'
 import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations } from './requests/annotation-keys.ts'
 import { mountCountErrors } from './requests/limits.ts'
-import { resolveRequests, separateVolumes, volumeNames, type WantedVolume } from './requests/resolve.ts'
+import {
+  MAX_REASON_LENGTH,
+  resolveRequests,
+  separateVolumes,
+  volumeNames,
+  type WantedVolume,
+} from './requests/resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 
 /** The treatment of a pod whose data is not ready: it gets a scheduling gate, or it is rejected and has to be created again. */
@@ -113,8 +120,6 @@ function injectInto(
     auditAnnotations: { decision, reason },
   })
 }
-
-const MAX_REASON_LENGTH = 300
 
 /** Whether the pod must wait for a volume. A pod does not wait for a preferred volume. */
 export function mustWait({ request, volume }: WantedVolume): boolean {

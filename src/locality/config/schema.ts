@@ -2,7 +2,7 @@
 import { MAX_CLUSTER_NAME_LENGTH } from '../../core/data-source/validate.ts'
 import { AUTH_SETTINGS, type AuthSettings, SECRETS } from '../auth/credentials.ts'
 
-const text = { type: 'string', minLength: 1 }
+export const text = { type: 'string', minLength: 1 }
 /** volcano-global writes unset strings as empty strings. */
 const textOrEmpty = { type: 'string' }
 /** No other name can be in a DataSource (core/data-source/validate.ts). */

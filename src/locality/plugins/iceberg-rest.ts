@@ -2,6 +2,7 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
+
 import { defined } from '../../base/json.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
@@ -11,12 +12,11 @@ import { errorType, icebergAbsence, mayHideTable } from '../answers/iceberg-abse
 import { members } from '../answers/members.ts'
 import { pathSegment, splitName } from '../answers/table-name.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { text } from '../config/schema.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
 import { readTable } from './iceberg-table.ts'
-
-const text = { type: 'string', minLength: 1 }
 
 export const icebergRest: SystemDefinition = {
   endpoint: 'one',

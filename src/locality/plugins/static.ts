@@ -1,7 +1,8 @@
 /** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
+
 import { defined } from '../../base/json.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
-import { clusterName } from '../config/schema.ts'
+import { clusterName, text } from '../config/schema.ts'
 import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from '../locality.ts'
 
 interface StaticSource {
@@ -12,8 +13,6 @@ interface StaticSource {
   clusters?: string[]
   bytes?: number
 }
-
-const text = { type: 'string', minLength: 1 }
 
 export const staticSystem: SystemDefinition = {
   endpoint: 'none',

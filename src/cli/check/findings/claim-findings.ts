@@ -1,7 +1,7 @@
 /** Finds claims without an effect: their workload does not exist, or they are not permitted to apply to it. */
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { clusterPropagationPolicies, propagationPolicies } from '../../../api/karmada.ts'
-import { type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { type K8sObject, referenceOf, referenceTitle } from '../../../api/meta.ts'
 import { noEffect } from '../../../core/data-source-claim/effect.ts'
 import { workloadKey, workloadsOfClaim } from '../../../core/data-source-claim/keys.ts'
 import { refusalFor } from '../../../queries/permission.ts'
@@ -45,7 +45,7 @@ export function claimFindings(manifests: readonly Manifest[], context: ReviewCon
     // A hub has claims for workloads that are in none of the given files.
     const hint = hintFor(meant, own ? known : unclaimed, kinds)
     if (!own && hint === '') return []
-    const title = `${meant.kind} ${objectKey(meant.namespace, meant.name)}`
+    const title = referenceTitle(meant)
     return [
       finding(
         'dangling-claim',

@@ -1,6 +1,6 @@
 /** Answers where a workload, or the data of claims, can be: each cluster with its bytes, and what excludes it. */
 import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
-import { apiVersionOf, type ObjectReference } from '../../../api/meta.ts'
+import { apiVersionOf, type ObjectReference, referenceTitle } from '../../../api/meta.ts'
 import { configuredTransferMatrix } from '../../../app/config/transfer-costs-config.ts'
 import { defined, membership } from '../../../base/json.ts'
 import type { ClaimAnswer } from '../../../core/data-source/locate.ts'
@@ -14,7 +14,7 @@ import { answerOfClaim } from '../../claim-answer.ts'
 import { costsOfClaims } from '../../explain/candidates.ts'
 import { candidateNames, dataExclusions, exclusionsOf } from '../../explain/exclusions.ts'
 import { type Placed, placeWorkload } from '../../explain/placed.ts'
-import { type Context, referencedTarget, referenceTitle } from '../../explain/target.ts'
+import { type Context, referencedTarget } from '../../explain/target.ts'
 
 /** The question: a workload that exists or that claims name, or claims that need not exist. */
 export type LocateQuestion = { workload: ObjectReference; claims?: never } | { claims: LocateClaim[]; workload?: never }

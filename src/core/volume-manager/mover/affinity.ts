@@ -10,7 +10,7 @@ import {
 import type { Pod, PodSpec } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { MOVER_CONTAINER } from '../../mover-contract/contract.ts'
-import { platformRequirements } from '../nodes/feasibility.ts'
+import { HOSTNAME_LABEL, platformRequirements } from '../nodes/feasibility.ts'
 
 /** Where a mover may run. */
 export type MoverPlacement =
@@ -21,8 +21,6 @@ export type MoverPlacement =
 
 /** The name of the volume with the data, in the Pod of a mover. An admission webhook may add others. */
 export const VOLUME = 'volume'
-
-const HOSTNAME = 'kubernetes.io/hostname'
 
 /**
  * Allows at most one mover of each volume, and one mover of each per-node slot, on a node. Slots are shared by all VolumeManagers: see
@@ -41,8 +39,8 @@ export function moverAffinity(
     nodeAffinity: requiredNodes(placement, platformRequirements(architectures)),
     podAntiAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [
-        { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
-        { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: String(slot) } } },
+        { topologyKey: HOSTNAME_LABEL, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
+        { topologyKey: HOSTNAME_LABEL, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: String(slot) } } },
       ],
     },
   }

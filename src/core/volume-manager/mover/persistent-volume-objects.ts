@@ -10,14 +10,13 @@ import {
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
+import { HOSTNAME_LABEL } from '../nodes/feasibility.ts'
 import { volumeKey } from '../rules/names.ts'
 
 /** VCK's StorageClass. It need not exist, since the volume and the claim name each other. */
 const NFS_STORAGE_CLASS = 'vck'
 /** The StorageClass of the chart. Its binding mode tells users and tools that the PersistentVolume determines the node. */
 export const LOCAL_STORAGE_CLASS = 'lodestone-local'
-
-const HOSTNAME = 'kubernetes.io/hostname'
 
 /** A PersistentVolume and its claim, by their common name. */
 export interface WantedPersistentVolume {
@@ -83,7 +82,7 @@ function requestedStorage({ config, local }: WantedPersistentVolume): string {
 
 /** The scheduler matches the affinity of a PersistentVolume with labels of nodes only, not with their names. */
 function localSource({ replica, node }: NonNullable<WantedPersistentVolume['local']>) {
-  const matchExpressions = [{ key: HOSTNAME, operator: 'In', values: [node.hostname] }]
+  const matchExpressions = [{ key: HOSTNAME_LABEL, operator: 'In', values: [node.hostname] }]
   return {
     local: { path: `${replica.path}/data` },
     nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },

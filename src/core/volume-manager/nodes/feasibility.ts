@@ -41,8 +41,9 @@ export function hasDiskPressure({ status }: Node): boolean {
   return isTrue(status?.conditions, 'DiskPressure')
 }
 
-/** Labels that the kubelet sets on its node (k8s.io/api/core/v1, LabelOSStable and LabelArchStable). */
+/** Labels that the kubelet sets on its node (k8s.io/api/core/v1, LabelOSStable, LabelHostname and LabelArchStable). */
 export const OS_LABEL = 'kubernetes.io/os'
+export const HOSTNAME_LABEL = 'kubernetes.io/hostname'
 const ARCHITECTURE_LABEL = 'kubernetes.io/arch'
 
 /** The requirements of movers on the labels of nodes. In a mixed cluster, a node may run Windows or have another processor. */

@@ -1,5 +1,6 @@
 /** The table of rules of each source type, and the problems of one volume. */
 import {
+  NODE_OPERATORS,
   type NodeAffinity,
   type NodeSelectorRequirement,
   type NodeSelectorTerm,
@@ -234,8 +235,6 @@ interface AffinityProblem {
   message: string
 }
 
-const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
-
 /**
  * Returns the fields of an affinity that the API server would reject in a Pod. It also returns an empty list of terms, which matches no node,
  * and values that no label can have.
@@ -265,7 +264,7 @@ function termProblems({ matchExpressions = [], matchFields = [] }: NodeSelectorT
 function requirementProblems({ key, operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
   const wrong = (message: string) => [{ path, message }]
   if (!isLabelKey(key)) return wrong('must have the key of a label')
-  if (!OPERATORS.includes(operator)) return wrong(`must have an operator of ${OPERATORS.join(', ')}`)
+  if (!NODE_OPERATORS.includes(operator)) return wrong(`must have an operator of ${NODE_OPERATORS.join(', ')}`)
   if (['In', 'NotIn'].includes(operator)) {
     if (values.length === 0) return wrong(`must have values for ${operator}`)
     return values.every(isLabelValue) ? [] : wrong(`must have values of labels for ${operator}`)

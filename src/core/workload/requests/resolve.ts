@@ -24,7 +24,7 @@ export interface Resolved {
 }
 
 /** In characters: long enough for the reason of a failure, short enough for an Event. */
-const MAX_REASON_LENGTH = 300
+export const MAX_REASON_LENGTH = 300
 
 /** Finds the volumes of all requests and collects all errors. */
 export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
