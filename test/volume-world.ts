@@ -515,7 +515,7 @@ export class VolumeWorld {
       systems: { get: () => undefined, subscribe: () => () => undefined },
       signal: new AbortController().signal,
       enqueue: () => undefined,
-      moveAllowance: () => 0,
+      moves: { take: () => 0, withdraw: () => {} },
       observer: { queryEnded: () => undefined, moved: () => undefined },
     }
   }

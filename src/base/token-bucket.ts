@@ -25,13 +25,17 @@ export class TokenBucket {
     this.#filledAtMs = now
   }
 
-  /** Takes a token. Returns 0, or the ms until a token is available. They are rounded up, since an early timer would have to wait again. */
-  take(now: number): number {
+  /**
+   * Takes a token, if there are `before` others for those before the caller. Returns 0, or the ms until there are. They are rounded up, since
+   * an early timer would have to wait again.
+   */
+  take(now: number, before = 0): number {
     // A clock that was set back neither adds nor removes tokens.
     const passedMs = Math.max(0, now - this.#filledAtMs)
     this.#tokens = Math.min(this.#burst, this.#tokens + passedMs * this.#perMs)
     this.#filledAtMs = now
-    if (this.#tokens < 1) return Math.max(1, Math.ceil((1 - this.#tokens) / this.#perMs))
+    const missing = 1 + before - this.#tokens
+    if (missing > 0) return Math.max(1, Math.ceil(missing / this.#perMs))
     this.#tokens -= 1
     return 0
   }

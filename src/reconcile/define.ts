@@ -11,6 +11,7 @@ import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { Systems } from '../locality/locality.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
+import type { MoveLimit } from './move-limit.ts'
 
 export interface ReconcileContext extends Writers {
   systems: Systems
@@ -31,8 +32,8 @@ export interface ReconcileContext extends Writers {
   signal: AbortSignal
   /** Adds a key to the queue of this loop, for example after a background task has ended. */
   enqueue(key: string): void
-  /** Requests permission to move one more scheduled workload now. Returns 0, or the ms to wait. */
-  moveAllowance: () => number
+  /** The limit of moves of scheduled workloads, which the namespaces share. */
+  moves: Pick<MoveLimit, 'take' | 'withdraw'>
   observer: LoopObserver
 }
 

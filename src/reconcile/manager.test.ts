@@ -208,6 +208,29 @@ test('a loop that defers to another runs one key at a time while the other has d
   await expect.poll(runs).toEqual(['binding 2', 'binding 3', 'claim 3', 'claim 4', 'claim 5'])
 })
 
+test('a workload moves before the many of another namespace that wait', async () => {
+  const keys = [...Array.from({ length: 620 }, (_, i) => `many/${i}`), 'few/1']
+  const moved: string[] = []
+  const loop: ReconcileLoop = {
+    ...{ name: 'bindings', concurrency: 1, keysForChange: () => [], allKeys: () => keys },
+    async reconcile(key, { moves }) {
+      const waitMs = moves.take(key)
+      if (waitMs > 0) return waitMs
+      moved.push(key)
+      return undefined
+    },
+  }
+  const controller = startController({
+    loops: [loop],
+    ...{ store: await storeOf(), systems, now: Date.now, maxMovesPerMinute: 600, driftIntervalMs: 600_000 },
+    events: { record: () => undefined },
+    observer: { ...ignored, failed: () => undefined },
+  })
+  onTestFinished(() => controller.stop())
+  await expect.poll(() => moved).toContain('few/1')
+  expect(moved.indexOf('few/1')).toBeLessThan(605)
+})
+
 test('a loop observes each change once, before it is asked for the keys', async () => {
   const calls: string[] = []
   const note = (call: string) => (change: StoreChange) => void calls.push(`${call} ${change.after?.metadata.name}`)

@@ -5,16 +5,16 @@ import type { ResourceType } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
-import { TokenBucket } from '../base/token-bucket.ts'
 import type { EventAction } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { endedMover, newFailures } from '../core/volume-manager/mover/measured-mover.ts'
 import { forEachInSlices } from '../store/for-each-in-slices.ts'
 import { ConflictError, NotFoundError, type StoreChange, type UnavailableKind } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
+import { MoveLimit } from './move-limit.ts'
 import { openQueue, type Queue } from './queue.ts'
 
-export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqueue' | 'moveAllowance' | 'observer'> {
+export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqueue' | 'moves' | 'observer'> {
   loops: readonly ReconcileLoop[]
   /** The maximum number of scheduled workloads that are moved per minute. */
   maxMovesPerMinute: number
@@ -70,7 +70,7 @@ export function startController(input: ControllerInput): Controller {
     now,
     jumps,
     signal: aborter.signal,
-    moveAllowance: openAllowance(input),
+    moves: openMoves(input),
     observer,
   }
   const queues = new Map<ReconcileLoop, Queue>(
@@ -188,8 +188,7 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof ConflictError || error instanceof NotFoundError
 }
 
-/** Returns the allowance of moves: up to `maxMovesPerMinute` at once, then at that rate. */
-function openAllowance({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): () => number {
-  const bucket = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, now())
-  return () => bucket.take(now())
+/** Returns the limit of moves: up to `maxMovesPerMinute` at once, then at that rate. */
+function openMoves({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): MoveLimit {
+  return new MoveLimit({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, now)
 }

@@ -1,7 +1,7 @@
 // The loops of the replica that is the leader. Each run of a key is one step of the world.
-import { TokenBucket } from '../../src/base/token-bucket.ts'
 import type { ReconcileContext, ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
+import { MoveLimit } from '../../src/reconcile/move-limit.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
 import type { WorldConfig } from './actions.ts'
 import { DeniedError } from './api-server.ts'
@@ -38,7 +38,7 @@ export class Leader {
     const nominationRoundMs = queues ? ROUND_MS : undefined
     const loops = openLoops({ propagate: 'dataBound', distribution: 'none', nominationRoundMs })
     this.#loops = loops.filter(({ name }) => LOOPS.includes(name))
-    const moves = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, clock.now())
+    const rate = { perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }
     this.#context = {
       store: replica,
       systems: catalogs,
@@ -46,7 +46,7 @@ export class Leader {
       events: { record: () => {} },
       now: () => clock.now(),
       signal: this.#aborter.signal,
-      moveAllowance: () => moves.take(clock.now()),
+      moves: new MoveLimit(rate, () => clock.now()),
       observer: { queryEnded: () => {}, moved: () => {} },
     }
     this.#unsubscribe = [

@@ -67,22 +67,26 @@ export const resourceBindingLoop: ReconcileLoop = {
     }
   },
   async reconcile(key, context) {
-    const { store, moveAllowance, observer } = context
+    const { store, moves, observer } = context
     const binding = bindingNamed(splitObjectKey(key), store)
-    if (!binding) return undefined
+    if (!binding) {
+      moves.withdraw(key)
+      return undefined
+    }
     const input = gather(binding, context)
     let plan = planBinding(input)
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
-    let waitMs = plan.moves ? moveAllowance() : 0
+    let waitMs = plan.moves ? moves.take(key) : 0
     if (waitMs === 0 && plan.differsFromPolicy) {
       const current = planBinding(await withCurrentPolicy(input, store))
-      if (current.moves && !plan.moves) waitMs = moveAllowance()
+      if (current.moves && !plan.moves) waitMs = moves.take(key)
       plan = current
     }
     if (waitMs > 0) {
       observer.moveDelayed?.()
       return waitMs
     }
+    moves.withdraw(key)
     await applyPlan(context, plan)
     if (plan.moves) observer.moved()
     if (plan.notHonored) observer.holdNotHonored?.(key, plan.notHonored)
