@@ -65,6 +65,8 @@ export interface ReconcileLoop {
   defersTo?: string
   /** How long a key waits after a change, in ms, so that changes in quick succession cause one run. Default: 0. */
   settleMs?: number
+  /** Returns the namespace in whose turn a key runs; absent if the key has it. Namespaces take turns, and keys without one have a turn too. */
+  turnOf?(key: string, store: ObjectStore): string
   /**
    * Set if a write of the loop makes Karmada write bindings. The loop begins when the API server is seen to call our webhooks: before that,
    * Karmada's detector would write the placement of the policy.

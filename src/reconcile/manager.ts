@@ -78,6 +78,7 @@ export function startController(input: ControllerInput): Controller {
       loop,
       openQueue({
         concurrency: () => (isDeferred(loop) ? 1 : loop.concurrency),
+        ...(loop.turnOf && { turnOf: (key) => loop.turnOf?.(key, store) ?? '' }),
         run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
         onError: (key, error, retryInMs) =>
           void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
@@ -88,7 +89,7 @@ export function startController(input: ControllerInput): Controller {
   )
   function isDeferred({ defersTo }: ReconcileLoop): boolean {
     const urgent = defersTo && loops.find(({ name }) => name === defersTo)
-    return urgent ? (queues.get(urgent)?.state().depth ?? 0) > 0 : false
+    return urgent ? (queues.get(urgent)?.depth() ?? 0) > 0 : false
   }
   let isOpen = input.webhooksSeen === undefined
   const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks

@@ -46,6 +46,35 @@ test('a key that is added many times while it waits runs once', async () => {
   expect(runs).toEqual(['a', 'b'])
 })
 
+test('keys run by turns of their namespaces, so that many of one do not delay another', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run, { concurrency: () => 1 })
+  const keys = ['many/1', 'many/2', 'many/3', 'v1/Secret/many/a', 'few/1', 'node', 'many/4', 'few/2', 'cluster']
+  for (const key of keys) queue.add(key)
+  while (queue.depth() > 0) await next()
+  expect(runs).toEqual([
+    ...['many/1', 'many/2', 'v1/Secret/many/a', 'few/1', 'node', 'many/3', 'few/2', 'cluster', 'many/4'],
+  ])
+})
+
+test('keys run by the turns that the loop gives them', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run, { concurrency: () => 1, turnOf: (key) => key.slice(0, 1) })
+  for (const key of ['a1', 'a2', 'a3', 'b1', 'b2']) queue.add(key)
+  while (queue.depth() > 0) await next()
+  expect(runs).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
+})
+
+test('the oldest key is that of any turn', async () => {
+  const { run } = gate()
+  const { queue } = open(run, { concurrency: () => 1 })
+  for (const key of ['a/1', 'a/2', 'b/1']) queue.add(key)
+  await vi.advanceTimersByTimeAsync(20)
+  queue.add('a/3')
+  queue.add('c/1')
+  expect(queue.state()).toEqual({ depth: 4, oldestMs: 20, longestRunMs: 20 })
+})
+
 test('each key that becomes due is counted once, and the oldest key and run have their times', async () => {
   const { run, next } = gate()
   let added = 0

@@ -1,5 +1,6 @@
-/** A queue of keys: each key at most once, one run per key at a time, with delays and back-off after failures. */
+/** A queue of keys: each key at most once, one run per key at a time, by turns, with delays and back-off after failures. */
 import { backoffMs } from '../base/time/backoff.ts'
+import { DueKeys } from './due-keys.ts'
 
 export interface QueueOptions {
   /**
@@ -8,6 +9,8 @@ export interface QueueOptions {
   run(key: string): Promise<number | undefined>
   /** How many keys run at the same time; asked before each run. */
   concurrency: () => number
+  /** Returns the turn of a key, by default the part before its last slash: mostly a namespace. The runs alternate between the turns. */
+  turnOf?(key: string): string
   onError(key: string, error: unknown, retryInMs: number): void
   /** For metrics: a key that was neither due nor running became due. */
   onAdd?(): void
@@ -18,6 +21,8 @@ export interface QueueOptions {
 export interface Queue {
   /** Requests a run, now or after `delayMs`. Of two requests, the earlier one counts. */
   add(key: string, delayMs?: number): void
+  /** How many keys are due. */
+  depth(): number
   /** How many keys are due, and for how long in ms the oldest key waits and the oldest run runs; 0 without one. */
   state(): { depth: number; oldestMs: number; longestRunMs: number }
   /** Starts no more runs; resolves when the current runs have ended. */
@@ -39,9 +44,9 @@ const RUNS_BEFORE_YIELD = 25
  * Opens a queue with the rules of client-go (util/workqueue). A key never runs twice at the same time; a key that is added during its run
  * runs again afterwards. Failures back off per key, and a success resets the back-off.
  */
-export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOptions): Queue {
-  /** Since when; in the order of the times, as `running` is. */
-  const due = new Map<string, number>()
+export function openQueue({ run, concurrency, turnOf = prefixOf, onError, onAdd, onDone }: QueueOptions): Queue {
+  const due = new DueKeys()
+  /** In the order of the times. */
   const running = new Map<string, Run>()
   const again = new Set<string>()
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
@@ -56,7 +61,7 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
       cancel(key)
       if (!due.has(key) && !again.has(key)) {
         if (running.has(key)) again.add(key)
-        else due.set(key, performance.now())
+        else due.add(key, turnOf(key), performance.now())
         onAdd?.()
       }
       pump()
@@ -76,14 +81,16 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
   }
 
   function pump(): void {
-    for (const [key, since] of due) {
+    while (due.size > 0) {
       if (stopped || yielding || running.size >= concurrency()) return
       if (startedRuns === RUNS_BEFORE_YIELD) {
         yieldToEventLoop()
         return
       }
+      const next = due.take()
+      if (!next) return
+      const { key, since } = next
       startedRuns++
-      due.delete(key)
       // Set before the run begins: a run that adds its own key immediately must run again afterwards, and not inside itself.
       const begun: Run = { since: performance.now() }
       running.set(key, begun)
@@ -123,12 +130,12 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
 
   return {
     add,
+    depth: () => due.size,
     state() {
       const now = performance.now()
       const ageOf = (since: number | undefined) => (since === undefined ? 0 : now - since)
-      const [oldest] = due.values()
       const [longest] = running.values()
-      return { depth: due.size, oldestMs: ageOf(oldest), longestRunMs: ageOf(longest?.since) }
+      return { depth: due.size, oldestMs: ageOf(due.oldest()), longestRunMs: ageOf(longest?.since) }
     },
     async stop() {
       stopped = true
@@ -137,4 +144,8 @@ export function openQueue({ run, concurrency, onError, onAdd, onDone }: QueueOpt
       await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
+}
+
+function prefixOf(key: string): string {
+  return key.slice(0, Math.max(0, key.lastIndexOf('/')))
 }

@@ -15,7 +15,7 @@ import {
   sourceNamesOfClaim,
   sourceToCreate,
 } from '../../queries/source.ts'
-import { isMissingField } from '../../store/store.ts'
+import { isMissingField, type ObjectStore } from '../../store/store.ts'
 import { applyPlan, type Writers } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { Spacing } from '../spacing.ts'
@@ -56,6 +56,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       for (const { metadata } of store.list(dataSources)) yield metadata.name
       for (const claim of store.list(dataSourceClaims)) yield* sourceNamesOfClaim(claim, store)
     },
+    turnOf: namespaceOfSource,
     async reconcile(name, context) {
       const { now, signal, observer, enqueue } = context
       const unavailable = await reconcileUnavailable(dataSources, { name }, SOURCE_FINALIZER, context)
@@ -92,6 +93,12 @@ export function openDataSourceLoop(): ReconcileLoop {
       return Number.isFinite(next) ? next : undefined
     },
   }
+}
+
+/** Returns the namespace of a claim of the source: the first one in its status, or the one for which the source is created. */
+function namespaceOfSource(name: string, store: ObjectStore): string {
+  const [shown] = store.get(dataSources, undefined, name)?.status?.claimRefs ?? []
+  return shown?.namespace ?? store.byIndex(dataSourceClaims, 'sourceName', name)[0]?.metadata.namespace ?? ''
 }
 
 /** Finds a source, or the one to create. Returns undefined if there is none, and no claim needs one. */
