@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { makeClaim } from '../../test/builders.ts'
+import type { ObjectMeta } from '../api/meta.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { EventReason } from '../core/signal-tables.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { openEventRecorder } from './event-recorder.ts'
 
-const event = (reason: EventReason): EventAction => ({
+const event = (reason: EventReason, metadata?: ObjectMeta): EventAction => ({
   kind: 'event',
-  about: makeClaim(),
+  about: makeClaim({}, metadata),
   type: 'Normal',
   reason,
   message: 'm',
@@ -91,10 +92,39 @@ test('a rejected Event is counted, and the next one is written', async () => {
   expect(results).toEqual(['failed', 'written'])
 })
 
-test('Events above the limit are dropped and counted', async () => {
+test('Events of a namespace above the limit are dropped and counted, and leave room for another one', () => {
   const { recorder, results } = open()
-  for (let i = 0; i < 1500; i++) recorder.record(event('Moved'))
+  for (let i = 0; i < 1500; i++) recorder.record(event('Moved', { name: `many-${i}` }))
+  // The first one is being written, and does not wait.
   expect(results.filter((result) => result === 'dropped')).toHaveLength(499)
+  recorder.record(event('Moved', { name: 'one', namespace: 'other' }))
+  expect(results).toHaveLength(499)
+})
+
+test('an Event is written before the many of another namespace that wait', async () => {
+  const { recorder, written, answer } = open()
+  for (let i = 0; i < 10; i++) recorder.record(event('Moved', { name: `many-${i}`, namespace: 'many' }))
+  recorder.record(event('Fresh', { namespace: 'few' }))
+  await answer()
+  await answer()
+  expect(written.map(({ reason }) => reason)).toEqual(['Moved', 'Moved', 'Fresh'])
+})
+
+test('an object has 25 Events at once, and then one in five minutes', async () => {
+  const { recorder, written, results, later, answer } = open()
+  const record = async (count: number) => {
+    for (let i = 0; i < count; i++) recorder.record(event('Moved'))
+    for (let i = 0; i < count; i++) await answer()
+    return written.length
+  }
+  expect(await record(100)).toBe(25)
+  later(299_000)
+  expect(await record(2)).toBe(25)
+  later(1000)
+  expect(await record(2)).toBe(26)
+  recorder.record(event('Moved', { name: 'other' }))
+  expect(written).toHaveLength(27)
+  expect(results.filter((result) => result === 'dropped')).toHaveLength(78)
 })
 
 test('no Event is written after the stop', async () => {

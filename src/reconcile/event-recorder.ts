@@ -1,12 +1,17 @@
-/** Writes Events in the background: in order, one at a time, without delaying the loops. */
+/**
+ * Writes Events in the background: one at a time, in the order of each namespace, without delaying the loops. Neither an object nor a namespace
+ * takes the room of the others.
+ */
 
 import { events } from '../api/event.ts'
 import { DECISION_ID_LABEL } from '../api/lodestone.ts'
-import type { K8sObject } from '../api/meta.ts'
+import { type K8sObject, keyOfObject } from '../api/meta.ts'
 import { firstCharacters } from '../base/first-characters.ts'
 import { defined } from '../base/json.ts'
+import { TokenBucket } from '../base/token-bucket.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { FairQueue } from './fair-queue.ts'
 
 export interface EventRecorderInput {
   /** A store with its own write limit is best: a burst of Events must not delay other writes. */
@@ -28,15 +33,21 @@ export interface EventRecorder {
   stop(): Promise<void>
 }
 
-/** The buffer size of client-go's broadcaster. Further Events are dropped. */
-const MAX_PENDING = 1000
+/** A namespace may have as many waiting Events as there is room left: alone a thousand, the buffer size of client-go's broadcaster. */
+const MAX_PENDING = 2000
+
+/** Of one object: 25 Events at once, then one in 5 minutes, as in client-go (tools/record/events_cache.go, EventSourceObjectSpamFilter). */
+const OBJECT_RATE = { perSecond: 1 / 300, burst: 25 }
+/** As many objects are remembered as in client-go. */
+const MAX_OBJECTS = 4096
 
 export function openEventRecorder({ store, now, observer }: EventRecorderInput): EventRecorder {
-  let pending: K8sObject[] = []
+  let pending = new FairQueue<K8sObject>()
+  const objects = new Map<string, TokenBucket>()
   let writing: Promise<void> | undefined
 
   async function writeAll(): Promise<void> {
-    for (let event = pending.shift(); event !== undefined; event = pending.shift()) {
+    for (let event = pending.take(); event !== undefined; event = pending.take()) {
       try {
         await store.create(events, event)
         observer.recorded('written')
@@ -47,15 +58,29 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
     writing = undefined
   }
 
+  /** Whether an object has had too many Events. */
+  function isSpam(about: K8sObject): boolean {
+    const key = `${about.kind} ${keyOfObject(about)}`
+    const bucket = objects.get(key) ?? new TokenBucket(OBJECT_RATE, now())
+    // The last one now. The first one has had no Event for the longest time.
+    objects.delete(key)
+    objects.set(key, bucket)
+    const [oldest] = objects.keys()
+    if (objects.size > MAX_OBJECTS && oldest !== undefined) objects.delete(oldest)
+    return bucket.take(now()) > 0
+  }
+
   return {
     record(event) {
-      if (pending.length >= MAX_PENDING) return observer.recorded('dropped')
+      const { namespace = 'default' } = event.about.metadata
+      const isFull = pending.sizeOf(namespace) >= MAX_PENDING - pending.size
+      if (isFull || isSpam(event.about)) return observer.recorded('dropped')
       // Built now, so that its timestamps are those of the cause, not of the write.
-      pending.push(buildEvent(event, now()))
+      pending.add(buildEvent(event, now()), [namespace])
       writing ??= writeAll()
     },
     async stop() {
-      pending = []
+      pending = new FairQueue()
       await writing
     },
   }

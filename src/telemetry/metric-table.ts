@@ -220,7 +220,7 @@ export const METRICS = {
   },
   lodestone_events_total: {
     type: 'counter',
-    help: 'Events by result; dropped: too many were waiting',
+    help: 'Events by result; dropped: too many of one object, or too many waited',
     labels: ['result'],
     remark: '`written`, `failed` or `dropped`',
   },

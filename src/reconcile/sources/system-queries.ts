@@ -7,7 +7,7 @@ import { systemSign } from '../../core/data-source/error-code.ts'
 import type { QueryResult } from '../../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../../core/data-source/query-slots.ts'
 import { LocalityError, type LocalityQuery, type System } from '../../locality/locality.ts'
-import { FairQueue } from './fair-queue.ts'
+import { FairQueue } from '../fair-queue.ts'
 
 /** The end of a query: its result, or an error of the plugin that is not a `LocalityError`. */
 export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }

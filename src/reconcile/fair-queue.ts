@@ -12,6 +12,11 @@ export class FairQueue<T> {
     return this.#namespaces.size
   }
 
+  /** The number of items of a namespace. */
+  sizeOf(namespace: string): number {
+    return this.#turns.get(namespace)?.size ?? 0
+  }
+
   has(item: T): boolean {
     return this.#namespaces.has(item)
   }
