@@ -355,11 +355,19 @@ describe('an invalid test file exits with 2, prints each error with its line, ru
   test.each([
     { words: [], want: 'missing DIR' },
     { words: ['nowhere'], want: 'nowhere does not exist' },
+    { words: ['/dev/zero'], want: '/dev/zero is not a file or a folder' },
     { words: ['src', '-o', 'junt'], want: '-o takes one of text, junit, json, not junt (did you mean junit?)' },
   ])('invalid arguments $words', async ({ words, want }) => {
     const { status, stdout, stderr } = await runWords(['test', ...words])
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toContain(want)
+  })
+
+  test('a link to itself', async () => {
+    const link = join(makeFolder({}), 'loop')
+    symlinkSync('loop', link)
+    const { status, stderr } = await runWords(['test', link])
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('cannot be read: ELOOP') })
   })
 
   test('a link that leads nowhere', async () => {

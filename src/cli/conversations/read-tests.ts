@@ -1,6 +1,7 @@
 /** Finds and reads the tests of a folder. Each YAML document without apiVersion and kind is a test; other documents are manifests. */
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { type Document, LineCounter } from 'yaml'
+import { describeFileError } from '../../base/file-error.ts'
 import { isObject } from '../../base/json.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { suggest } from '../../base/suggest.ts'
@@ -30,8 +31,10 @@ export interface ReadTests {
 
 /** Reads a file, or all tests of a folder. Throws `UsageError` if the path does not exist. */
 export async function readTests(path: string): Promise<ReadTests> {
-  const found = statSync(path, { throwIfNoEntry: false })
+  const found = readStats(path)
   if (!found) throw new UsageError(`${path} does not exist`)
+  // A pipe would block, and a device may have no end.
+  if (!found.isFile() && !found.isDirectory()) throw new UsageError(`${path} is not a file or a folder`)
   const scan = found.isDirectory() ? await scanFolder(path) : { files: [{ file: path, bytes: found.size }], errors: [] }
   const read: ReadTests = { files: [], errors: scan.errors.map(({ file, message }) => `${file}: ${message}`) }
   const folders: ReadFolders = new Map()
@@ -44,6 +47,16 @@ export async function readTests(path: string): Promise<ReadTests> {
     }
   }
   return read
+}
+
+/** Throws `UsageError` for a path that cannot be followed, such as a link to itself. */
+function readStats(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === undefined) throw cause
+    throw new UsageError(`${path} cannot be read: ${describeFileError(cause)}`, { cause })
+  }
 }
 
 async function readFile(file: string, text: string, errors: string[], folders: ReadFolders): Promise<TestFile> {

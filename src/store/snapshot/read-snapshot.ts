@@ -1,5 +1,5 @@
 /** Opens the store of a snapshot file. */
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import type { K8sObject } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
@@ -73,6 +73,8 @@ function beginRead(header: SnapshotHeader): ReadFile {
 
 /** Returns the complete lines of each part of the decompressed file, so that there is never one text of all. */
 async function* decompressedLines(file: string, signal: AbortSignal): AsyncGenerator<string[]> {
+  // A pipe without a writer would block, and no signal would end the process.
+  if ((await stat(file)).isFIFO()) throw new SnapshotError(`${file} is a pipe; write the snapshot into a file first`)
   await using handle = await open(file)
   if (!(await isGzip(handle))) throw notSnapshot(file)
   const source = handle.createReadStream({ start: 0, highWaterMark: PART, autoClose: false, signal })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -203,6 +204,12 @@ describe('an invalid file is an error for the user', () => {
   ])('%s', async (_, pathOf, message) => {
     const file = pathOf(temporaryFile())
     await expect(openSnapshotStore({ file, signal: NEVER })).rejects.toThrow(`${file}: ${message}`)
+  })
+
+  test('a pipe, which would block', async () => {
+    const file = temporaryFile()
+    execFileSync('mkfifo', [file])
+    await expect(openSnapshotStore({ file, signal: NEVER })).rejects.toThrow(`${file} is a pipe; write`)
   })
 })
 
