@@ -316,6 +316,11 @@ describe('the API server rejects', () => {
     { name: 'no weight of 1', affinity: preferred(1), want: [] },
     { name: 'no weight of 100', affinity: preferred(100), want: [] },
     {
+      name: 'no preference for the value of no label',
+      affinity: preferred(1, { matchExpressions: [{ key: 'zone', operator: 'In', values: ['b c'] }] }),
+      want: [],
+    },
+    {
       name: 'a weight of 101, and a preference that is invalid',
       affinity: preferred(101, { matchExpressions: [{ key: 'zone', operator: 'In' }] }),
       want: [

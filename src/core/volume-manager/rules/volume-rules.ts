@@ -235,39 +235,45 @@ interface AffinityProblem {
   message: string
 }
 
-/**
- * Returns the fields of an affinity that the API server would reject in a Pod. It also returns an empty list of terms, which matches no node,
- * and values that no label can have.
- */
+/** Returns the fields of an affinity that the API server would reject in a Pod, and an empty list of terms, which matches no node. */
 export function affinityProblems(affinity: NodeAffinity | undefined): AffinityProblem[] {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   const path = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
   const none = required?.nodeSelectorTerms.length === 0 ? [{ path, message: 'must have a term' }] : []
   return [
     ...none,
-    ...(required?.nodeSelectorTerms ?? []).flatMap((term, i) => termProblems(term, `${path}[${i}]`)),
+    ...(required?.nodeSelectorTerms ?? []).flatMap((term, i) => termProblems(term, `${path}[${i}]`, isLabelValue)),
     ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(({ weight, preference }, i) => {
       const at = `preferredDuringSchedulingIgnoredDuringExecution[${i}]`
       const outside = weight < 1 || weight > 100 ? [{ path: `${at}.weight`, message: 'must be 1 to 100' }] : []
-      return [...outside, ...termProblems(preference, `${at}.preference`)]
+      // The API server checks only the values of required terms (kubernetes, ValidatePreferredSchedulingTerms).
+      return [...outside, ...termProblems(preference, `${at}.preference`, () => true)]
     }),
   ]
 }
 
-function termProblems({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, path: string): AffinityProblem[] {
+function termProblems(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  path: string,
+  isValue: (value: string) => boolean,
+): AffinityProblem[] {
   return [
-    ...matchExpressions.flatMap((one, i) => requirementProblems(one, `${path}.matchExpressions[${i}]`)),
+    ...matchExpressions.flatMap((one, i) => requirementProblems(one, `${path}.matchExpressions[${i}]`, isValue)),
     ...matchFields.flatMap((one, i) => fieldProblems(one, `${path}.matchFields[${i}]`)),
   ]
 }
 
-function requirementProblems({ key, operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
+function requirementProblems(
+  { key, operator, values = [] }: NodeSelectorRequirement,
+  path: string,
+  isValue: (value: string) => boolean,
+): AffinityProblem[] {
   const wrong = (message: string) => [{ path, message }]
   if (!isLabelKey(key)) return wrong('must have the key of a label')
   if (!NODE_OPERATORS.includes(operator)) return wrong(`must have an operator of ${NODE_OPERATORS.join(', ')}`)
   if (['In', 'NotIn'].includes(operator)) {
     if (values.length === 0) return wrong(`must have values for ${operator}`)
-    return values.every(isLabelValue) ? [] : wrong(`must have values of labels for ${operator}`)
+    return values.every(isValue) ? [] : wrong(`must have values of labels for ${operator}`)
   }
   if (['Exists', 'DoesNotExist'].includes(operator)) {
     return values.length === 0 ? [] : wrong(`must have no values for ${operator}`)
