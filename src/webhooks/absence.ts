@@ -187,6 +187,8 @@ function claimed(): Pick<Spec, 'paramKind' | 'matchConditions' | 'validations'> 
   const becomesScheduledFirst = [
     BECOMES_SCHEDULED,
     any('!has(oldObject.status)', '!has(oldObject.status.lastScheduledTime)'),
+    // The taint manager may evict a workload before the scheduler has recorded its time.
+    '!has(oldObject.spec.gracefulEvictionTasks)',
   ]
   const isNamed = [
     `${workload}.name == ${resource}.name`,

@@ -723,7 +723,9 @@ describe('a sequence of writes to a binding', () => {
 function expectFacts({ binding: { spec }, stored, claims }: BindingInput, decided: ResourceBinding): void {
   const { hold, locality } = readAnnotations(decided.metadata.annotations)
   const isHeld = hold !== undefined && !hold.released
-  const isNew = !stored?.spec.clusters?.length && stored?.status?.lastScheduledTime === undefined
+  const wasScheduled =
+    stored?.spec.gracefulEvictionTasks !== undefined || stored?.status?.lastScheduledTime !== undefined
+  const isNew = !stored?.spec.clusters?.length && !wasScheduled
   const holds = claims.some(
     ({ enforcement, onUnresolved, onUnsatisfiable }) =>
       enforcement === 'Required' && onUnresolved === 'Hold' && onUnsatisfiable === 'Hold',
