@@ -650,6 +650,23 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
   })
 })
 
+test('a move that the policy makes by itself is not left to the loop when the loop has sent it', () => {
+  const policy = { placement: one('m2'), lazy: false, requiresClaim: false }
+  const claims = [located(['m2', 'm3'])]
+  const stored = loop(bind(runsIn('m1', 'm2')), [located(['m1', 'm2'])]).binding
+  const planned = loop(stored, claims, { policy })
+  expect(planned).toMatchObject({ state: 'Narrowed', names: ['m2'] })
+  const sent = makeInput({
+    binding: planned.binding,
+    stored,
+    claims,
+    policy,
+    clusters: healthy,
+    leavesMovesToLoop: true,
+  })
+  expect(decideBinding(sent).binding).toBe(planned.binding)
+})
+
 describe('a preference', () => {
   const prefers = (...names: string[]) => [located(names, { enforcement: 'Preferred' })]
   const divided: Placement = { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } }

@@ -271,7 +271,7 @@ function getsFirstGroups(
 
 /**
  * Whether the loop has sent this move: the locality annotation has the constraint. Other writers send the stored annotation. Karmada's detector sends
- * it with the affinity of the policy, so the stored affinity must be that of the move then.
+ * it with the affinity of the policy, so the stored affinity must be that of the move then. A move that the policy makes by itself needs no proof.
  */
 function isSentByLoop(
   { input: { binding, stored, annotations, constraint }, base }: Situation,
@@ -280,5 +280,5 @@ function isSentByLoop(
   const { locality } = annotations
   if (locality?.state !== 'Narrowed' || !demandsSame(constraintIn(locality), constraint)) return false
   const isOfPolicy = jsonEqual(effectiveAffinity(binding.spec.placement), base)
-  return !isOfPolicy || jsonEqual(effectiveAffinity(stored?.spec.placement), affinity)
+  return !isOfPolicy || [base, effectiveAffinity(stored?.spec.placement)].some((each) => jsonEqual(each, affinity))
 }
