@@ -32,7 +32,8 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
   if (!isMoved && policyNameOf(after) === undefined) return
   const unrelaxed = withAffinities(after, before)
   const result = schedule(unrelaxed, clusters)
-  if (result.kind === 'fit' && isLedToEviction(namesOf(result.clusters), stored, before, clusters)) return
+  if (result.kind === 'fit' && isLedToEviction(namesOf(result.clusters), unrelaxed, unrelaxed.spec.placement, clusters))
+    return
   if (result.kind === 'fit' && !isRefused(stored, unrelaxed)) {
     throw new Violation(
       'relaxed-if-unfit',
