@@ -58,4 +58,13 @@ describe('a limit of moves', () => {
     clock.now = 2000
     expect(take('a/2')).toEqual([0])
   })
+
+  test('forgets moves that do not come back, of each namespace, so that none waits for ever', () => {
+    const { clock, take } = openLimit()
+    take(...Array.from({ length: 50 }, (_, i) => `a/${i}`), ...Array.from({ length: 50 }, (_, i) => `n${i}/1`))
+    clock.now = 60_000
+    expect(take('a/50', 'b/1').every((ms) => ms > 0)).toBe(true)
+    clock.now = 120_000
+    expect(take('a/50', 'b/1')).toEqual([0, 0])
+  })
 })

@@ -8,19 +8,27 @@ import { type Rate, TokenBucket } from '../base/token-bucket.ts'
 /** A move that waits longer asks again after this time, since moves before it may be withdrawn. Ten thousand plans take half a second. */
 const MAX_WAIT_MS = 60_000
 
-/** The moves of a namespace that wait, by the key of the binding. Each has a number, which grows in the order of their arrival. */
+/** A move that has not asked for so long has lost its place. Otherwise those behind it might wait for ever. */
+const LOST_AFTER_MS = 2 * MAX_WAIT_MS
+
+/** `number` grows in the order of arrival. */
+interface Place {
+  number: number
+  askedAt: number
+}
+
+/** The moves of a namespace that wait, by the key of the binding, in the order of their arrival. */
 class Turn {
-  readonly numbers = new Map<string, number>()
+  readonly places = new Map<string, Place>()
   #next = 0
 
-  add(key: string): void {
-    if (!this.numbers.has(key)) this.numbers.set(key, this.#next++)
-  }
-
   /** Returns how many moves of the namespace are before this one, including those that were withdrawn. */
-  before(key: string): number {
-    const [first = 0] = this.numbers.values()
-    return (this.numbers.get(key) ?? first) - first
+  ask(key: string, now: number): number {
+    const place = this.places.get(key) ?? { number: this.#next++, askedAt: now }
+    place.askedAt = now
+    this.places.set(key, place)
+    const [first = place] = this.places.values()
+    return place.number - first.number
   }
 }
 
@@ -42,10 +50,12 @@ export class MoveLimit {
    */
   take(key: string): number {
     const namespace = namespaceOf(key)
+    const now = this.#now()
+    this.#forgetLost(now)
     const turn = this.#turns.get(namespace) ?? new Turn()
-    turn.add(key)
+    const own = turn.ask(key, now)
     this.#turns.set(namespace, turn)
-    const waitMs = this.#bucket.take(this.#now(), this.#movesBefore(namespace, turn.before(key)))
+    const waitMs = this.#bucket.take(now, this.#movesBefore(namespace, own))
     if (waitMs > 0) return Math.min(waitMs, MAX_WAIT_MS)
     this.withdraw(key)
     // The namespace is the last one now, unless nothing else of it waits.
@@ -57,17 +67,27 @@ export class MoveLimit {
   withdraw(key: string): void {
     const namespace = namespaceOf(key)
     const turn = this.#turns.get(namespace)
-    turn?.numbers.delete(key)
-    if (turn?.numbers.size === 0) this.#turns.delete(namespace)
+    turn?.places.delete(key)
+    if (turn?.places.size === 0) this.#turns.delete(namespace)
+  }
+
+  #forgetLost(now: number): void {
+    for (const [namespace, { places }] of this.#turns) {
+      for (const [key, { askedAt }] of places) {
+        if (now - askedAt < LOST_AFTER_MS) break
+        places.delete(key)
+      }
+      if (places.size === 0) this.#turns.delete(namespace)
+    }
   }
 
   /** Returns how many moves are before that of a namespace which has `own` moves before it. */
   #movesBefore(namespace: string, own: number): number {
     let moves = own
     let isBefore = true
-    for (const [other, { numbers }] of this.#turns) {
+    for (const [other, { places }] of this.#turns) {
       if (other === namespace) isBefore = false
-      else moves += Math.min(numbers.size, isBefore ? own + 1 : own)
+      else moves += Math.min(places.size, isBefore ? own + 1 : own)
     }
     return moves
   }
