@@ -28,7 +28,7 @@ const tolerations = atomicList('The taints of nodes that movers tolerate.', {
   } satisfies FieldsOf<Toleration>,
 })
 
-const volumeConfig: Schema = {
+export const volumeConfigSchema: Schema = {
   type: 'object',
   required: ['id', 'sourceType'],
   properties: {
@@ -113,7 +113,7 @@ export const volumeManagerSchema: Schema = {
       type: 'object',
       description: 'The data and its wanted state.',
       properties: {
-        volumeConfigs: atomicList('The volumes.', volumeConfig, MAX_VOLUMES),
+        volumeConfigs: atomicList('The volumes.', volumeConfigSchema, MAX_VOLUMES),
         state: stateSchema('The wanted state. Completed and Failed delete the data; every other value keeps it.', ''),
       } satisfies FieldsOf<VolumeManagerSpec>,
     },

@@ -223,3 +223,34 @@ test('a plan reads the source of a volume as often for 300 replicas as for 3: a 
   }
   expect(readsFor(300)).toBe(readsFor(3))
 })
+
+describe('a stored volume with a field of a wrong type, which the CRD of VCK allows', () => {
+  const term = (key: unknown) => ({ matchExpressions: [{ key, operator: 'In', values: ['a'] }] })
+  const wrong: Record<string, unknown[]> = {
+    ...{ options: [1, 'x', []], labels: [1, ['a']], replicas: ['x', {}], capacity: [5, {}], readOnly: ['x'] },
+    ...{ tolerations: [1, {}, [null], [{ key: 1 }]], mover: [1, { resources: { requests: 1 } }], sourceType: [1, {}] },
+    nodeAffinity: [
+      'x',
+      ...[1, null, {}].map((key) => ({
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term(key)] },
+      })),
+    ],
+  }
+  const cases = Object.entries(wrong).flatMap(([field, values]) => values.map((value) => ({ field, value })))
+  const plan = ({ field, value }: (typeof cases)[number], metadata: object) => {
+    const volume = { ...config, [field]: value } as typeof config
+    const stored = { ...manager, metadata: { ...manager.metadata, ...metadata }, spec: { volumeConfigs: [volume] } }
+    return planVolumeManager(makeVolumeInput({ manager: stored }))
+  }
+
+  test.each(cases)('$field: $value is in its status', (one) => {
+    const [first] = plan(one, {}).actions
+    const message = expect.stringMatching(`^${one.field}.*: must be`)
+    expect(first).toMatchObject({ patch: { status: { state: 'Failed', volumes: [{ message }] } } })
+  })
+
+  test.each(cases)('$field: $value does not stop its deletion', (one) => {
+    const { actions } = plan(one, { deletionTimestamp: new Date(NOW).toISOString() })
+    expect(actions).toMatchObject([{ kind: 'patch', patch: { metadata: { finalizers: [] } } }])
+  })
+})

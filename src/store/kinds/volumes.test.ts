@@ -75,3 +75,9 @@ test.each<{ name: string; spec: unknown; mountable: string[] }>([
   const raw = { ...makeVolumeManager(), spec, status: QUEUED } as VolumeManager
   expect(read(raw)).toMatchObject({ keys: { waiting: ['all'], everyNode: [] }, queue: 1, mountable })
 })
+
+test('a field that is null counts as absent, as for an API server', () => {
+  const { labels: _, ...volume } = makeVolume()
+  const raw = { ...makeVolumeManager(), spec: { volumeConfigs: [{ ...volume, labels: null, tolerations: null }] } }
+  expect(kind.keep(raw as unknown as VolumeManager).spec).toEqual({ volumeConfigs: [volume] })
+})

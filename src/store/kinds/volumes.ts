@@ -11,7 +11,7 @@ import {
 import { type ObjectMeta, objectKey } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
-import { defined } from '../../base/json.ts'
+import { defined, withoutNulls } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
@@ -35,7 +35,8 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   keep: (raw) => {
     const { metadata, ...content } = keepContent(raw)
     const { generation, finalizers } = raw.metadata
-    const spec = raw.spec ?? { volumeConfigs: [] }
+    // A client in Go writes its empty maps as null, and the CRD of VCK keeps that.
+    const spec = withoutNulls(raw.spec ?? { volumeConfigs: [] })
     const status = readableStatus(raw.status)
     return {
       ...content,

@@ -14,7 +14,7 @@ import { wantedReplicas } from '../rules/distribution.ts'
 import { directoryOf, nodeLabelsFor } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
-import { MAX_REPLICAS, volumeProblems } from '../rules/volume-rules.ts'
+import { MAX_REPLICAS, storedProblems } from '../rules/volume-rules.ts'
 import { isDeletedInUse } from './deletion.ts'
 import { isReady } from './download.ts'
 import { stepDeletions, stepReplicas } from './replica.ts'
@@ -61,7 +61,7 @@ export function planVolume(
   const { manager, settings, now } = input
   const { id, before, pods: movers } = observed
   const isWanted = config !== undefined && goal === 'present'
-  const faults = config ? volumeProblems(config, settings) : []
+  const faults = config ? storedProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
   const stepped = stepReplicas(observed, config, faults.length === 0)
   const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined

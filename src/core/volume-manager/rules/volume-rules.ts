@@ -6,8 +6,10 @@ import {
   type NodeSelectorTerm,
   requiredTermsOf,
 } from '../../../api/node.ts'
+import { volumeConfigSchema } from '../../../api/schemas/volume-manager.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { isLabelKey, isLabelValue, subdomainProblem } from '../../../base/names.ts'
+import { compileSchema } from '../../../base/schema/schema-errors.ts'
 import { isInteger } from '../nodes/feasibility.ts'
 import { AZURE_BLOB, isAzureStream } from './azure-rules.ts'
 import { MOVER_RULES } from './mover-rules.ts'
@@ -228,6 +230,19 @@ export function volumeProblems(config: VolumeConfig, limits: VolumeLimits): Volu
     ...(rules ? [] : [unknown]),
     ...[...EVERY_TYPE, ...(rules ?? [])].flatMap((rule) => rule(config, limits) ?? []),
   ]
+}
+
+const validateConfig = compileSchema(volumeConfigSchema)
+
+/**
+ * All problems of a stored volume, which need not match the schema: the CRD of VCK allows any content. The rules do not read one whose fields have
+ * wrong types. Limits of the schema do not count, since the data is there.
+ */
+export function storedProblems(config: VolumeConfig, limits: VolumeLimits): VolumeProblem[] {
+  const wrong = validateConfig(config).filter(({ code }) => code === 'Invalid' || code === 'Required')
+  return wrong.length > 0
+    ? wrong.map(({ path, code, message }) => problem(path, code, `${path}: ${message}.`))
+    : volumeProblems(config, limits)
 }
 
 interface AffinityProblem {

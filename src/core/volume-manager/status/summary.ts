@@ -20,7 +20,7 @@ import { moverName, replicaClaimName } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../rules/published.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
-import { volumeProblems } from '../rules/volume-rules.ts'
+import { storedProblems } from '../rules/volume-rules.ts'
 import { toTime } from '../time.ts'
 
 export interface VolumeSummary {
@@ -136,7 +136,7 @@ function uploadObstacle(
   { config, moverConfig }: VolumePlan,
 ): string | undefined {
   if (terminating?.refusal !== undefined) return `${REJECTED}: ${terminating.refusal}`
-  const [problem] = config && !moverConfig ? volumeProblems(config, settings) : []
+  const [problem] = config && !moverConfig ? storedProblems(config, settings) : []
   return problem && `InvalidSpec: ${statusMessage(problem)}`
 }
 
