@@ -1,10 +1,12 @@
 /** The rules of Kubernetes for names (apimachinery, pkg/util/validation), and lists of names for messages. */
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+/** As text for JSON Schemas, in the syntax of Go too. */
+export const SUBDOMAIN_PATTERN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
+const SUBDOMAIN = new RegExp(`^${SUBDOMAIN_PATTERN}$`)
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 const PATH_SEGMENT = /^(?!\.{1,2}$)[^/%]+$/
-const API_VERSION = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?v[a-z0-9]+$/
+const API_VERSION = new RegExp(`^(${SUBDOMAIN_PATTERN}/)?v[a-z0-9]+$`)
 export const KIND = /^[A-Z][A-Za-z0-9]*$/
 
 /** Checks a namespace or cluster name: an RFC 1123 label of at most `max` characters. */

@@ -1,4 +1,7 @@
-/** The keys that are due in a queue. They are taken by turns, so that many keys of one namespace delay a key of another one by one run. */
+/**
+ * The keys that are due in a queue. They are taken by turns, so that many keys of one namespace delay a key of another one by one run. After a start
+ * these are all keys, and a `FairQueue`, whose items may have several namespaces, would need twice the memory.
+ */
 
 export class DueKeys {
   /** The keys of each turn, and since when they are due, in order. That of the next turn is the first one. */

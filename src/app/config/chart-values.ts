@@ -1,5 +1,6 @@
 /** The JSON Schema of the chart's values, which helm checks: charts/lodestone/values.schema.json. */
 import { defined, isObject } from '../../base/json.ts'
+import { SUBDOMAIN_PATTERN as SUBDOMAIN } from '../../base/names.ts'
 import { closedSchema } from '../../base/schema/closed-schema.ts'
 import { QUANTITY } from '../../core/volume-manager/rules/options.ts'
 import { RELATED_KIND_NAMES } from '../../core/workload-kinds/related-kinds.ts'
@@ -7,7 +8,6 @@ import { systemSchema } from '../../locality/config/schema.ts'
 import { plugins } from '../../locality/plugins/index.ts'
 import { configSchema, URL_PATTERN } from './config.ts'
 import { affinitySchema, dnsConfigSchema, tolerationsSchema, topologySpreadSchema } from './scheduling-schema.ts'
-import { SUBDOMAIN_PATTERN as SUBDOMAIN } from './section.ts'
 
 const FILE_NAME = '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$'
 const IN_FILE_NAMES = 'letters, digits, "-", "_" and "."'

@@ -1,9 +1,8 @@
 /** Declares the configuration: each field has its JSON Schema, its default, its meaning and, derived from the default, its type. */
 import { defined } from '../../base/json.ts'
+import { SUBDOMAIN_PATTERN } from '../../base/names.ts'
 
 export const text = { type: 'string', minLength: 1 }
-/** In the syntax of Go too, for helm. */
-export const SUBDOMAIN_PATTERN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 /** The name of an object of Kubernetes. The API server rejects every request with another one. */
 export const objectName = {
   type: 'string',

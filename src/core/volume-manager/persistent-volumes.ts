@@ -1,5 +1,4 @@
 /** Plans the PersistentVolumes and claims of a VolumeManager: one pair for each NFS volume, and for each replica that pods claim. */
-
 import { NODE_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import {
   type PersistentVolume,

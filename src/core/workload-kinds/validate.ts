@@ -1,12 +1,11 @@
 /** Validates configured workload kinds: their form, their paths, and kinds with several entries. */
-
 import type { FieldError } from '../../base/field-errors.ts'
 import { parseJsonPath } from '../../base/json-path.ts'
-import { KIND } from '../../base/names.ts'
+import { KIND, SUBDOMAIN_PATTERN } from '../../base/names.ts'
 import type { WorkloadKindEntry } from './entry.ts'
 import { keyOfKind } from './type-entry.ts'
 
-const DNS_SUBDOMAIN = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$/
+const DNS_SUBDOMAIN = new RegExp(`^(${SUBDOMAIN_PATTERN})?$`)
 const VERSION = /^v\d+((alpha|beta)\d+)?$/
 const PLURAL = /^[a-z][a-z0-9]*$/
 

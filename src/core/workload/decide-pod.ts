@@ -1,5 +1,4 @@
 /** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
-
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import { requiredTermsOf } from '../../api/node.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'

@@ -2,7 +2,6 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
-
 import { defined } from '../../base/json.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'

@@ -1,5 +1,4 @@
 /** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
-
 import { defined } from '../../base/json.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { clusterName, text } from '../config/schema.ts'
