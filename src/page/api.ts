@@ -124,21 +124,21 @@ export function logOut(): Promise<unknown> {
 }
 
 /** Checks manifests against the fleet. */
-export function fetchCheck(question: {
-  files: { file: string; text: string }[]
-  namespace: string | undefined
-}): Promise<CheckAnswer> {
-  return post('/v1/check', question)
+export function fetchCheck(
+  question: { files: { file: string; text: string }[]; namespace: string | undefined },
+  signal: AbortSignal,
+): Promise<CheckAnswer> {
+  return post('/v1/check', question, signal)
 }
 
 /** Asks what happens to workloads under suppositions. */
-export function fetchWhatIf<Answer>(question: WhatIfQuestion): Promise<Answer> {
-  return post('/v1/what-if', question)
+export function fetchWhatIf<Answer>(question: WhatIfQuestion, signal: AbortSignal): Promise<Answer> {
+  return post('/v1/what-if', question, signal)
 }
 
-function post<Body>(path: string, body: object): Promise<Body> {
+function post<Body>(path: string, body: object, signal?: AbortSignal): Promise<Body> {
   const headers = { 'content-type': 'application/json' }
-  return request(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return request(path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
 }
 
 /** Returns the clusters of the fleet, up to the first 500. */

@@ -4,6 +4,7 @@ import { formatBytes, formatCount } from '../base/quantity.ts'
 import type { CheckAnswer } from '../cli/ui/questions/check.ts'
 import { fetchCheck, MAX_MANIFEST_BYTES } from './api.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
+import { ServerQuestion, useQuestion } from './server-question.ts'
 import type { ViewInput } from './view-input.ts'
 
 type File = { file: string; text: string }
@@ -13,33 +14,32 @@ const PASTED = 'pasted.yaml'
 const MAX_FILES = 100
 
 /** What was pasted and answered stays while the reader looks at another view. */
-const kept: { text: string; files: File[]; answer?: CheckAnswer } = { text: '', files: [] }
+const kept: { text: string; files: File[] } = { text: '', files: [] }
+const question = new ServerQuestion<CheckAnswer, string>()
 
 export function Check({ query }: ViewInput) {
   const [text, setText] = useState(kept.text)
   const [files, setFiles] = useState(kept.files)
-  const [answer, setAnswer] = useState(kept.answer)
-  const [problem, setProblem] = useState<string>()
-  const [isChecking, setChecking] = useState(false)
-  Object.assign(kept, { text, files, answer })
+  const { isAsking: isChecking, answer, problem } = useQuestion(question)
+  Object.assign(kept, { text, files })
   const isEmpty = text.trim() === '' && files.length === 0
 
   const add = async (list: FileList | undefined | null) => {
     const given = [...(list ?? [])]
     const large = given.find(({ size }) => size > MAX_MANIFEST_BYTES)
-    if (large) return setProblem(`${large.name} has more than ${formatBytes(MAX_MANIFEST_BYTES)}; use lodestone check`)
+    if (large)
+      return question.setProblem(`${large.name} has more than ${formatBytes(MAX_MANIFEST_BYTES)}; use lodestone check`)
     const added = await Promise.all(given.map(async (file) => ({ file: file.name, text: await file.text() })))
     const names = new Set(added.map(({ file }) => file))
     setFiles((last) => [...last.filter(({ file }) => !names.has(file)), ...added].slice(0, MAX_FILES))
   }
-  const check = async () => {
-    setChecking(true)
-    setProblem(undefined)
+  const check = () => {
     const pasted = text.trim() === '' ? [] : [{ file: PASTED, text }]
-    await fetchCheck({ files: [...pasted, ...files], namespace: query['namespace'] }).then(setAnswer, (error: Error) =>
-      setProblem(error.message),
+    const asked = { files: [...pasted, ...files], namespace: query['namespace'] }
+    return question.ask(
+      (signal) => fetchCheck(asked, signal),
+      ({ message }) => message,
     )
-    setChecking(false)
   }
   return (
     <>
@@ -94,7 +94,7 @@ export function Check({ query }: ViewInput) {
             />
           </label>
           {answer && (
-            <button type="button" onClick={() => setAnswer(undefined)}>
+            <button type="button" onClick={() => question.clearAnswer()}>
               Clear the result
             </button>
           )}

@@ -24,6 +24,7 @@ import {
 } from './question.ts'
 import { QuestionRows } from './question-form.tsx'
 import { goTo, useRoute } from './route.ts'
+import { ServerQuestion, useQuestion } from './server-question.ts'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 
@@ -47,40 +48,34 @@ const NAMES = Object.keys(EFFECT_WORDS) as Effect[]
 const PROBLEM_ID = 'question-problem'
 
 /** What was asked and answered stays while the reader looks at another view. */
+const question = new ServerQuestion<Answer, QuestionProblem>()
 const kept: {
   rows: QuestionRow[]
-  answer?: Answer | undefined
   /** The parameters of the last question that was asked; empty if they do not have it. */
   asked: string
 } = { rows: [makeRow()], asked: '' }
 
 export function WhatIf({ query, version, folder }: ViewInput) {
   const [rows, setRows] = useState(kept.rows)
-  const [answer, setAnswer] = useState(kept.answer)
-  const [problem, setProblem] = useState<QuestionProblem>()
-  const [isAsking, setAsking] = useState(false)
-  Object.assign(kept, { rows, answer })
+  const { isAsking, answer, problem } = useQuestion(question)
+  Object.assign(kept, { rows })
   const { path, query: address } = useRoute()
   const { namespace } = query
 
-  const ask = async (question: WhatIfQuestion, paths: readonly string[] = []) => {
-    setAsking(true)
-    setProblem(undefined)
-    await fetchWhatIf<Answer>({ ...question, ...(namespace && { namespace }) }).then(
-      setAnswer,
+  const ask = (body: WhatIfQuestion, paths: readonly string[] = []) =>
+    question.ask(
+      (signal) => fetchWhatIf<Answer>({ ...body, ...(namespace && { namespace }) }, signal),
       ({ message, problems = [] }: Error & Partial<Pick<ProblemError, 'problems'>>) => {
         const placed = problems.map((each) => placeProblem(each, paths))
         const { row } = placed.find((each) => each.row !== undefined) ?? {}
-        setProblem({ text: placed.map(({ text }) => text).join('; ') || message, ...(row !== undefined && { row }) })
+        return { text: placed.map(({ text }) => text).join('; ') || message, ...(row !== undefined && { row }) }
       },
     )
-    setAsking(false)
-  }
   const askRows = (asked: readonly QuestionRow[]) => {
-    const { question, paths } = buildQuestion(asked)
-    const tooLarge = sizeProblem(asked, question, MAX_MANIFEST_BYTES)
-    if (tooLarge) setProblem(tooLarge)
-    else void ask(question, paths)
+    const { question: body, paths } = buildQuestion(asked)
+    const tooLarge = sizeProblem(asked, body, MAX_MANIFEST_BYTES)
+    if (tooLarge) question.setProblem(tooLarge)
+    else void ask(body, paths)
   }
   // A link has a question, and so has a row of the table.
   const linked = `${questionParameters(address)}`
@@ -90,7 +85,7 @@ export function WhatIf({ query, version, folder }: ViewInput) {
     const read = readAddress(address)
     setRows(read.rows.length > 0 ? read.rows : [makeRow()])
     if (read.problem === undefined) askRows(read.rows)
-    else setProblem({ text: read.problem })
+    else question.setProblem({ text: read.problem })
   }, [linked])
   const submit = () => {
     const parameters = addressParameters(rows) ?? new URLSearchParams()
@@ -115,7 +110,7 @@ export function WhatIf({ query, version, folder }: ViewInput) {
           rows={rows}
           onRows={(next) => {
             // The problem is about the row with this number.
-            if (next.length < rows.length) setProblem(undefined)
+            if (next.length < rows.length) question.setProblem(undefined)
             setRows(next)
           }}
           invalidRow={problem?.row}

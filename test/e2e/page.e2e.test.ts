@@ -226,6 +226,30 @@ test('a question has the effect on each workload, and a table of losses leads to
   await change(2).waitFor({ state: 'detached' })
 })
 
+test('an answer that comes late is shown after a look at another view, and not below a later question', async () => {
+  const { page } = await open()
+  await show(page, '/what-if')
+  await page.getByRole('button', { name: 'The loss of each cluster' }).click()
+  const late = Promise.withResolvers<void>()
+  await page.route('**/v1/what-if', async (route) => {
+    if (route.request().postData()?.includes('member1')) await late.promise
+    // The page gives up the first question.
+    await route.continue().catch(() => undefined)
+  })
+  await page.getByRole('link', { name: 'member1' }).click()
+  await page.getByRole('button', { name: 'Asking…' }).waitFor()
+  await page.getByRole('link', { name: 'member2' }).click()
+  await page.getByText('What if member2 is lost?').waitFor()
+  await page.getByRole('group', { name: 'Change 1' }).getByLabel('Cluster').fill('member1')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Asking…' }).waitFor()
+  await page.getByRole('link', { name: /^Claims/ }).click()
+  await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  late.resolve()
+  await page.goBack()
+  await page.getByText('What if member1 is lost?').waitFor()
+})
+
 test('a change of one replica changes its square alone', async () => {
   const { page, folder } = await open()
   const write = (bytes: number) => writeFile(join(folder, 'volumes.yaml'), JSON.stringify(volumeManager(bytes)))
