@@ -18,6 +18,16 @@ test.each([
   expect(bucketUrl(base, 'w.h', region, pathStyle)).toMatch(/\/w\.h$/)
 })
 
+test.each(['My.Lake', 'My-Lake', 'l'.repeat(64)])(
+  'keeps the bucket %s in the path, since no host name can have it',
+  (name) => {
+    const url = bucketUrl('https://s3.amazonaws.com', name, 'us-east-1', false)
+
+    expect(new URL(url).href).toBe(`https://s3.us-east-1.amazonaws.com/${name}`)
+    expect(virtualHostFault('http://10.0.0.1:9000', name)).toBeUndefined()
+  },
+)
+
 test.each([
   { name: 'lake', want: true },
   { name: 'my.lake-1_x', want: true },

@@ -4,17 +4,26 @@ export const AWS_ENDPOINT = 'https://s3.amazonaws.com'
 
 /** Why a bucket cannot be in the host name of an endpoint; undefined if it can. */
 export function virtualHostFault(endpoint: string, bucket: string): string | undefined {
-  if (bucket.includes('.')) return undefined
+  if (needsPath(bucket)) return undefined
   const host = /^[^:]+:\/\/(\[[^\]]*\]|[^:/]*)/.exec(endpoint)?.[1] ?? ''
   const isAddress = host.startsWith('[') || /(^|\.)(\d+|0x[0-9a-f]*)\.?$/i.test(host)
   return isAddress ? `the endpoint ${host} is an IP address, which cannot have the bucket in its host name` : undefined
 }
 
-/** Returns the URL of a bucket. The name of a bucket with dots stays in the path: as a host name, it would not match the certificate. */
+/**
+ * Whether the name of a bucket stays in the path. With dots, it would not match the certificate of the host. A host name has no capital
+ * letters, so it would name another bucket, and no part of it has more than 63 characters. AWS has old buckets with such names.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
+ */
+function needsPath(bucket: string): boolean {
+  return /[A-Z.]/.test(bucket) || bucket.length > 63
+}
+
+/** Returns the URL of a bucket. A name that cannot be in a host name is in the path. */
 export function bucketUrl(base: string, bucket: string, region: string | undefined, pathStyle: boolean): string {
   const endpoint = base === AWS_ENDPOINT && region !== undefined ? `https://s3.${region}.amazonaws.com` : base
   const trimmed = endpoint.replace(/\/$/, '')
-  if (pathStyle || bucket.includes('.')) return `${trimmed}/${bucket}`
+  if (pathStyle || needsPath(bucket)) return `${trimmed}/${bucket}`
   return trimmed.replace('://', `://${bucket}.`)
 }
 
