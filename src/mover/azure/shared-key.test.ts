@@ -43,3 +43,25 @@ test('a range, a condition and a body have lines of their own', () => {
     '/sales/lake/a%20b',
   ])
 })
+
+test('metadata is in the order of .NET: an underscore before digits and letters', () => {
+  const names = [
+    'x-ms-date',
+    'x-ms-meta-crc_type',
+    'x-ms-meta-crc32',
+    'x-ms-meta-crc',
+    'x-ms-meta-crca',
+    'x-ms-version',
+  ]
+  const headers = Object.fromEntries(names.toReversed().map((name) => [name, '1']))
+  const text = stringToSign({ method: 'PUT', path: '/lake/a', query: {}, headers, contentLength: 0 }, 'sales')
+
+  expect(text.split('\n').filter((line) => line.startsWith('x-ms-'))).toEqual([
+    'x-ms-date:1',
+    'x-ms-meta-crc:1',
+    'x-ms-meta-crc_type:1',
+    'x-ms-meta-crc32:1',
+    'x-ms-meta-crca:1',
+    'x-ms-version:1',
+  ])
+})

@@ -27,6 +27,15 @@ const AFTER_LENGTH = [
 ]
 
 /**
+ * The name of a header, for the order of the headers. Azure sorts them as the culture en-US of .NET does, which passes over hyphens, and has
+ * an underscore before digits and letters. The names of metadata have both digits and underscores.
+ * https://github.com/Azure/azure-sdk-for-js/blob/main/sdk/storage/storage-common/src/SharedKeyComparator.ts
+ */
+function sortKey(name: string): string {
+  return name.replaceAll('-', '').replaceAll('_', ' ')
+}
+
+/**
  * Returns the text whose HMAC-SHA256 by the key is the signature.
  * https://learn.microsoft.com/en-us/rest/api/storageservices/authorize-with-shared-key
  */
@@ -34,7 +43,7 @@ export function stringToSign({ method, path, query, headers, contentLength }: Re
   const header = (name: string) => headers[name] ?? ''
   const ownHeaders = Object.keys(headers)
     .filter((name) => name.startsWith('x-ms-'))
-    .sort()
+    .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
     .map((name) => `${name}:${header(name)}`)
   const parameters = Object.keys(query)
     .sort()

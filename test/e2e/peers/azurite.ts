@@ -56,7 +56,7 @@ export async function startAzurite(dir: string, { name = 'azurite' }: PeerOption
       `${method}\n\n\n${body.length || ''}\n${own['content-md5'] ?? ''}\n\n\n\n\n\n\n\n`,
       ...Object.keys(own)
         .filter((header) => header.startsWith('x-ms-'))
-        .sort()
+        .sort((a, b) => a.localeCompare(b, 'en-US'))
         .map((header) => `${header}:${own[header]}\n`),
       `/${account}/${account}${path}`,
       ...Object.entries(query)
