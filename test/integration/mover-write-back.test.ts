@@ -176,6 +176,22 @@ describe('an upload after a download', () => {
     expect([headers?.['x-amz-storage-class'], headers?.['content-encoding']]).toEqual([undefined, undefined])
   })
 
+  test.each([
+    { name: 'in one piece', content: 'changed' },
+    { name: 'in parts', content: 'c'.repeat(PART + 1) },
+  ])('lets the server choose a storage class if it refuses that of the object, written $name', async ({ content }) => {
+    // MinIO has the name of a tier as the class of an object that it moved there, and refuses that name in a write.
+    folder.s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'WARM-TIER' } })
+    await download()
+    await pod('a', content)
+    folder.s3.misbehave(({ method, headers }) =>
+      method !== 'HEAD' && 'x-amz-storage-class' in headers ? { status: 400, code: 'InvalidStorageClass' } : undefined,
+    )
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed' })
+    expect(stored()).toEqual({ a: content })
+  })
+
   test('of a shard keeps an object of another shard with the same name', async () => {
     folder.s3.put('data/0_a', 'x')
     folder.s3.put('data/1_a', 'of the other shard')

@@ -13,6 +13,15 @@ export class NotImplementedError extends MoverError {}
 /** The server refuses a part of the request, perhaps a header that it does not know. */
 export class InvalidArgumentError extends MoverError {}
 
+/** The server does not know the storage class in the request. */
+export class InvalidStorageClassError extends MoverError {}
+
+/** The errors by whose class a caller sends the request again without the refused part, by their codes. */
+const REFUSED_PARTS: Readonly<Record<string, typeof MoverError>> = {
+  InvalidArgument: InvalidArgumentError,
+  InvalidStorageClass: InvalidStorageClassError,
+}
+
 interface KnownError {
   code: FailureCode
   message: string
@@ -59,7 +68,7 @@ export function serverError(
     return new NotImplementedError('Rejected', `${what}: the server answers ${details}`)
   const known = byCode ?? table.byStatus[status]
   if (known === undefined) {
-    const Refusal = code === 'InvalidArgument' ? InvalidArgumentError : MoverError
+    const Refusal = (Object.hasOwn(REFUSED_PARTS, code) ? REFUSED_PARTS[code] : undefined) ?? MoverError
     return new Refusal('Rejected', `${what}: the server answers ${details}`)
   }
   return new MoverError(known.code, `${what}: ${known.message} (${details})`)

@@ -1,9 +1,11 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
 import { firstCharacters } from '../../base/first-characters.ts'
+import { without } from '../../base/json.ts'
 import { elementText } from '../../base/xml.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import type { HttpResponse } from '../http/messages.ts'
+import { InvalidStorageClassError } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
@@ -23,6 +25,7 @@ interface SendInput extends LocalFile {
 }
 
 const METADATA = 'x-amz-meta-'
+const STORAGE_CLASS = 'x-amz-storage-class'
 
 /** What a changed object keeps. Tags, access rights and the lock of a version are not in the response headers. */
 const KEPT: KeptHeaders = {
@@ -32,21 +35,33 @@ const KEPT: KeptHeaders = {
     ['x-goog-stored-content-encoding', 'content-encoding'],
     ...[
       ...['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'content-type', 'expires'],
-      ...['x-amz-storage-class', 'x-amz-website-redirect-location'],
+      ...[STORAGE_CLASS, 'x-amz-website-redirect-location'],
     ].map((name) => [name, name]),
   ]),
 }
 
-/** The headers of the request that creates an object. */
-function objectHeaders({ expected, mark }: SendInput): Record<string, string> {
+/**
+ * Sends the request that creates an object, with its headers. If the server refuses the storage class of the object before, it chooses one.
+ * MinIO has the name of a tier as the class of an object that it moved there, but writes only to its own classes.
+ */
+async function sendNew<Response>(
+  { expected, mark }: SendInput,
+  send: (headers: Record<string, string>) => Promise<Response>,
+): Promise<Response> {
   const kept = Object.entries(keptHeaders(expected, KEPT)).filter(([name, value]) => !NOT_KEPT[name]?.test(value))
-  return { ...Object.fromEntries(kept), [MARK]: mark }
+  const headers: Record<string, string> = { ...Object.fromEntries(kept), [MARK]: mark }
+  try {
+    return await send(headers)
+  } catch (error) {
+    if (!(error instanceof InvalidStorageClassError) || !(STORAGE_CLASS in headers)) throw error
+    return send(without(headers, STORAGE_CLASS))
+  }
 }
 
 /** Values that describe another body, or a class whose objects cannot be read before they are restored. */
 const NOT_KEPT: Readonly<Record<string, RegExp>> = {
   'content-encoding': /aws-chunked|^identity$/,
-  'x-amz-storage-class': /^(?:GLACIER|DEEP_ARCHIVE)$/,
+  [STORAGE_CLASS]: /^(?:GLACIER|DEEP_ARCHIVE)$/,
 }
 
 /** The header with the MD5 of a body. Without it, S3 refuses each write to a bucket whose objects get a lock. */
@@ -85,8 +100,8 @@ async function etagOfOwn({ bucket, key, mark }: SendInput, signal: AbortSignal):
 
 async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<string> {
   const { bucket, key, pending } = input
-  const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' }, headers: objectHeaders(input) }
-  const created = await bucket.send(create, signal)
+  const create: ObjectRequest = { method: 'POST', key, query: { uploads: '' } }
+  const created = await sendNew(input, (headers) => bucket.send({ ...create, headers }, signal))
   const uploadId = elementText(created.text, 'UploadId')
   if (uploadId === undefined)
     throw new MoverError('Rejected', `${bucket.objectUri(key)}: the server did not start a multipart upload`)
@@ -109,8 +124,10 @@ async function sendMultipart(input: SendInput, signal: AbortSignal): Promise<str
 async function sendWhole(input: SendInput, signal: AbortSignal): Promise<string> {
   const { bucket, key, expected, file, size, progress } = input
   const { body, bytes, md5: hash } = await readPart(file, { start: 0, end: size }, signal)
-  const request: ObjectRequest = { method: 'PUT', key, headers: { ...objectHeaders(input), ...md5Header(hash) }, body }
-  const { headers } = await sendConditionally((one) => bucket.send(one, signal), request, expected)
+  const { headers } = await sendNew(input, (own) => {
+    const request: ObjectRequest = { method: 'PUT', key, headers: { ...own, ...md5Header(hash) }, body }
+    return sendConditionally((one) => bucket.send(one, signal), request, expected)
+  })
   checkSent(bucket.objectUri(key), headers, hash)
   progress.moved(bytes)
   return unquoteEtag(headers['etag'])
