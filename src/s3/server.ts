@@ -50,8 +50,15 @@ export function listsBuckets(xml: string): boolean {
   return /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<ListAllMyBucketsResult[\s/>]/.test(xml)
 }
 
+const ERROR = /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<Error[\s>]/
+
+/** Whether a body is an error of S3. A response of status 200 may have one: S3 sends the status before the end of some long requests. */
+export function isS3Error(xml: string): boolean {
+  return ERROR.test(xml)
+}
+
 /** Returns the code of an error of S3, such as `NoSuchBucket`; undefined for any other text. */
 export function s3ErrorCode(xml: string): string | undefined {
-  const code = /^\uFEFF?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<Error[\s>]/.test(xml) ? elementText(xml, 'Code') : undefined
+  const code = isS3Error(xml) ? elementText(xml, 'Code') : undefined
   return code !== undefined && /^[A-Za-z]{1,80}$/.test(code) ? code : undefined
 }

@@ -192,6 +192,25 @@ describe('an upload after a download', () => {
     expect(stored()).toEqual({ a: content })
   })
 
+  test.each([
+    { name: 'an error', body: '<?xml version="1.0"?>\n  <Error><Code>InternalError</Code></Error>' },
+    { name: 'an error with a namespace', body: '<Error xmlns="urn:s3"><Code>SlowDown</Code></Error>' },
+    { name: 'half of its text', body: '<?xml version="1.0"?>\n     ' },
+  ])('completes an object in parts although the first answer has $name', async ({ body }) => {
+    let left = 1
+    const content = 'c'.repeat(PART + 1)
+    await pod('a', content)
+    await pod('b', 'small')
+    folder.s3.misbehave(({ method, query }) =>
+      method === 'POST' && query.has('uploadId') && left-- > 0
+        ? { write: (response) => void response.writeHead(200).end(body) }
+        : undefined,
+    )
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed', files: 2 })
+    expect(stored()).toEqual({ a: content, b: 'small' })
+  })
+
   test('of a shard keeps an object of another shard with the same name', async () => {
     folder.s3.put('data/0_a', 'x')
     folder.s3.put('data/1_a', 'of the other shard')

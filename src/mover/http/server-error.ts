@@ -43,7 +43,8 @@ const MAX_LOCATION = 300
 const MAX_DETAILS = 500
 
 /**
- * Returns the error for a response of status 300 or above.
+ * Returns the error for a response of status 300 or above. A lower status was sent before the server did the work: without a known code, it
+ * may succeed next time.
  *
  * @param what names the object
  * @param reason the code and the message in the response, if it has them
@@ -55,10 +56,10 @@ export function serverError(
   { code = '', message }: { code?: string | undefined; message?: string | undefined },
 ): RefusalError {
   const details = firstCharacters([`${status}`, code, message].filter(Boolean).join(' '), MAX_DETAILS)
-  if (isRetryable(status) || table.retryable.has(code)) {
+  const byCode = Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined
+  if (isRetryable(status) || table.retryable.has(code) || (status < 300 && byCode === undefined)) {
     return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
   }
-  const byCode = Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined
   if (isRedirect(status) || (byCode === undefined && isOtherRedirect(status, headers))) {
     // The credentials are for this endpoint only. The query of the new location may contain one.
     const to = firstCharacters(headers['location']?.replace(/\?.*/s, '') ?? 'nowhere', MAX_LOCATION)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { needsCustomerKey } from './s3-error.ts'
+import { RetryableError } from '../http/backoff.ts'
+import { errorOfResponse, needsCustomerKey } from './s3-error.ts'
 
 const stored = 'The object was stored using a form of Server Side Encryption. The correct parameters must be provided.'
 
@@ -21,4 +22,22 @@ test.each([
   { status: 403, message: stored, want: false },
 ])('status $status with the message $message needs a key of the customer: $want', ({ status, message, want }) => {
   expect(needsCustomerKey(status, message)).toBe(want)
+})
+
+/** `retried` is an error after which the same request is sent again. */
+test.each([
+  { status: 400, code: 'BadDigest', want: 'ChecksumMismatch' },
+  { status: 400, code: 'XAmzContentSHA256Mismatch', want: 'ChecksumMismatch' },
+  { status: 400, code: 'IncompleteBody', want: 'retried' },
+  { status: 400, code: 'InvalidPart', want: 'Rejected' },
+  // The status is older than the error in its body.
+  { status: 200, code: 'InternalError', want: 'retried' },
+  { status: 200, code: 'AnyOther', want: 'retried' },
+  { status: 200, code: 'PreconditionFailed', want: 'SourceChanged' },
+  { status: 200, code: 'AccessDenied', want: 'AccessDenied' },
+])('status $status with the code $code is $want', ({ status, code, want }) => {
+  const text = `<Error><Code>${code}</Code><Message>no</Message></Error>`
+  const error = errorOfResponse('s3://lake/a', { status, headers: {}, text })
+
+  expect(error instanceof RetryableError ? 'retried' : error.code).toBe(want)
 })

@@ -18,7 +18,12 @@ const UNKNOWN_KEY = 'the server does not know the access key'
 /** Servers have no code of their own for objects with SSE-C. */
 const CUSTOMER_KEY = 'SSE-C'
 
+const DENIED = { code: 'AccessDenied', message: ACCESS } as const
+const CHANGED = { code: 'SourceChanged', message: 'the object has changed since it was listed' } as const
+const DAMAGED = { code: 'ChecksumMismatch', message: 'the data was damaged in transit' } as const
+
 const BY_CODE: ErrorTable['byCode'] = {
+  AccessDenied: DENIED,
   NoSuchBucket: { code: 'NotFound', message: 'the bucket does not exist; check the source and the endpoint' },
   NoSuchKey: {
     code: 'NotFound',
@@ -33,6 +38,9 @@ const BY_CODE: ErrorTable['byCode'] = {
   RequestTimeTooSkewed: { code: 'ClockSkew', message: 'the clock of the node is wrong; synchronize it' },
   AuthorizationHeaderMalformed: { code: 'Rejected', message: `the bucket is in another region; ${REGION}` },
   PermanentRedirect: OTHER_REGION,
+  PreconditionFailed: CHANGED,
+  BadDigest: DAMAGED,
+  XAmzContentSHA256Mismatch: DAMAGED,
   ConditionalRequestConflict: { code: 'SourceChanged', message: 'another client writes the object at the same time' },
   // Also the answer to a repeated CompleteMultipartUpload whose first answer was lost.
   NoSuchUpload: { code: 'SourceChanged', message: 'the multipart upload has ended already' },
@@ -49,21 +57,25 @@ const BY_CODE: ErrorTable['byCode'] = {
 const BY_STATUS: ErrorTable['byStatus'] = {
   // The response to HEAD has no code.
   301: OTHER_REGION,
-  401: { code: 'AccessDenied', message: ACCESS },
-  403: { code: 'AccessDenied', message: ACCESS },
+  401: DENIED,
+  403: DENIED,
   404: { code: 'NotFound', message: 'the object or bucket does not exist; check the source and the endpoint' },
-  412: { code: 'SourceChanged', message: 'the object has changed since it was listed' },
+  412: CHANGED,
   416: { code: 'SourceChanged', message: 'the object has become shorter since it was listed' },
 }
 
 const TABLE: ErrorTable = {
   byCode: BY_CODE,
   byStatus: BY_STATUS,
-  retryable: new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError']),
+  retryable: new Set([
+    ...['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'],
+    // The connection lost a part of the body.
+    'IncompleteBody',
+  ]),
   redirected: 'check the endpoint and the region',
 }
 
-/** Returns the error for a response of status 300 or above; `what` names the object. */
+/** Returns the error for a response of status 300 or above, or with an error in its body; `what` names the object. */
 export function errorOfResponse(what: string, response: HttpResponse): RefusalError {
   const message = elementText(response.text, 'Message')
   const code = needsCustomerKey(response.status, message) ? CUSTOMER_KEY : elementText(response.text, 'Code')

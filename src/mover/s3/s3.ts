@@ -3,6 +3,7 @@ import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { defined } from '../../base/json.ts'
 import { keyPath, queryText } from '../../base/net/url-encoding.ts'
 import { AWS_ENDPOINT, bucketUrl, virtualHostFault } from '../../s3/address.ts'
+import { isS3Error } from '../../s3/server.ts'
 import { createSigner, type Digest } from '../../s3/sigv4.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
@@ -34,7 +35,7 @@ export interface Bucket {
   objectUri(key: string): string
   /** Makes one attempt and returns the response of any status. It follows one redirect to the same origin. */
   exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
-  /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
+  /** Sends with retries. Throws a `MoverError` for a response of status 300 or above, and for one with an error in its body. */
   send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
   readonly retry: RetryOptions
 }
@@ -132,7 +133,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     send: (request, signal) =>
       withRetries(options.retry, signal, async () => {
         const answer = await exchange(request, signal)
-        if (answer.status >= 300)
+        if (answer.status >= 300 || isS3Error(answer.text))
           throw errorOfResponse(objectUri(request.key), await withReason(request, answer, signal))
         return answer
       }),

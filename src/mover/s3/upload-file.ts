@@ -1,9 +1,9 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
-import { firstCharacters } from '../../base/first-characters.ts'
 import { without } from '../../base/json.ts'
 import { elementText } from '../../base/xml.ts'
 import { hashFile } from '../checksum/hashing.ts'
+import { RetryableError, withRetries } from '../http/backoff.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { InvalidStorageClassError } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
@@ -153,18 +153,28 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
     progress.moved(bytes)
   }
   const complete: ObjectRequest = { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) }
-  const { headers, text } = await sendConditionally((one) => bucket.send(one, signal), complete, expected)
-  // S3 may send status 200 before the upload is complete, and an error in the body.
-  if (text.includes('<Error>'))
-    throw new MoverError(
-      'Unexpected',
-      `${bucket.objectUri(key)}: ${firstCharacters(elementText(text, 'Message') ?? 'the server did not complete the multipart upload', 500)}`,
-    )
-  const etag = unquoteEtag(elementText(text, 'ETag') ?? headers['etag'])
+  const { headers, text } = await sendConditionally((one) => sendComplete(bucket, one, signal), complete, expected)
+  const etag = etagIn({ headers, text })
   // The ETag of an object that a key of KMS or of the customer encrypts is no MD5; each part was signed.
   const isComparable = /-\d+$/.test(etag) && !isEncrypted && !isEncryptedByKey(headers)
   if (isComparable && etag !== composite(hashes)) throw mismatch(bucket.objectUri(key), etag, composite(hashes))
   return etag
+}
+
+/**
+ * Sends the request that completes an upload in parts. S3 sends the status before the upload is complete, so an answer without an ETag is one
+ * whose end was lost.
+ */
+function sendComplete(bucket: Bucket, request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse> {
+  return withRetries(bucket.retry, signal, async () => {
+    const answer = await bucket.send(request, signal)
+    if (etagIn(answer) !== '') return answer
+    throw new RetryableError(`${bucket.objectUri(request.key)}: the server does not say that the upload is complete`)
+  })
+}
+
+function etagIn({ headers, text }: Pick<HttpResponse, 'headers' | 'text'>): string {
+  return unquoteEtag(elementText(text, 'ETag') ?? headers['etag'])
 }
 
 /** The ETag that S3 gives a file with parts of this size. It calls `looked` after each read with the number of bytes. */
