@@ -77,6 +77,19 @@ test('concurrent bodies have a common limit, and finished ones do not count', as
   expect(await reader.read(chunks(Buffer.alloc(5 * MIB, 'a')), undefined, 'GET http://x/')).toHaveLength(5 * MIB)
 })
 
+test('concurrent bodies have the common limit after decompression too', async () => {
+  const reader = openBodyReader()
+  const small = gzipSync(Buffer.alloc(7 * MIB, 'a'))
+
+  const read = await Promise.allSettled(
+    Array.from({ length: 16 }, () => reader.read(chunks(small), 'gzip', 'GET http://x/')),
+  )
+
+  const refused = read.filter((one) => one.status === 'rejected')
+  expect(refused[0]?.reason).toMatchObject({ code: 'unavailable', message: expect.stringContaining('than 32 MiB') })
+  expect(await reader.read(chunks(small), 'gzip', 'GET http://x/')).toHaveLength(7 * MIB)
+})
+
 function broken(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes)
   copy.writeUInt8(copy.readUInt8(copy.length - 6) ^ 0xff, copy.length - 6)

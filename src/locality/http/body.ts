@@ -1,14 +1,11 @@
 /** Reads the bodies of responses, with limits for each and for all together, before and after decompression. */
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { createGunzip } from 'node:zlib'
 import { LocalityError } from '../locality.ts'
 
 /** The limit of one body. Responses about one table or bucket are far smaller. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 /** The limit for all bodies of one system, so that many large responses at once cannot fill the memory. */
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
-
-const decompress = promisify(gunzip)
 
 export interface BodyReader {
   /** Returns the text of a body. Throws a `LocalityError` above a limit, and for an unsupported encoding. */
@@ -40,12 +37,15 @@ export function openBodyReader(): BodyReader {
   return {
     async read(body, encoding, what) {
       let taken = 0
+      const take = (length: number) => {
+        taken += length
+        bytesInFlight += length
+      }
       try {
-        const bytes = await collect(body, what, (length) => {
-          taken += length
-          bytesInFlight += length
-        })
-        return (await decode(bytes, encoding, what)).toString('utf8')
+        const bytes = await collect(body, what, take)
+        // A few bytes of gzip may become many.
+        const plain = isGzip(bytes, encoding, what) ? collect(gunzip(bytes, what), what, take) : bytes
+        return (await plain).toString('utf8')
       } finally {
         bytesInFlight -= taken
       }
@@ -53,18 +53,20 @@ export function openBodyReader(): BodyReader {
   }
 }
 
-/** Decodes a body. The request accepts only gzip. An empty body, as of HEAD, has no encoding, whatever the headers say. */
-async function decode(bytes: Buffer, encoding: string | undefined, what: string): Promise<Buffer> {
+/** Whether a body is gzip, the only encoding that the request accepts. An empty body, as of HEAD, has none, whatever the headers say. */
+function isGzip({ length }: Buffer, encoding: string | undefined, what: string): boolean {
   const name = encoding?.trim().toLowerCase() ?? ''
-  if (bytes.length === 0 || name === '' || name === 'identity') return bytes
-  if (name !== 'gzip' && name !== 'x-gzip') {
-    throw new LocalityError('invalidResponse', `${what}: the answer has an encoding other than gzip`)
-  }
+  if (length === 0 || name === '' || name === 'identity') return false
+  if (name === 'gzip' || name === 'x-gzip') return true
+  throw new LocalityError('invalidResponse', `${what}: the answer has an encoding other than gzip`)
+}
+
+/** Decompresses a body in pieces. */
+async function* gunzip(bytes: Buffer, what: string): AsyncGenerator<Uint8Array> {
   try {
-    return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
+    yield* createGunzip().end(bytes)
   } catch (cause) {
-    // zlib errors have a code. Every error except the one for the size is about the content.
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(what)
+    // Every error of zlib is about the content.
     throw new LocalityError('invalidResponse', `${what}: the answer is not valid gzip`, { cause })
   }
 }
