@@ -17,6 +17,7 @@ import { MoverError } from '../../src/mover/mover-error.ts'
 import { makeLeaf } from '../../src/tls/leaf.ts'
 import { makeAuthority } from '../../src/tls/renewal.ts'
 
+const DAY_MS = 86_400_000
 const never = new AbortController().signal
 
 async function listen<Kind extends Server | TcpServer>(server: Kind): Promise<{ server: Kind; port: number }> {
@@ -218,6 +219,29 @@ describe('over TLS', () => {
     const refused = open().send(get(port, '/', 'https'), never)
     await expect(refused).rejects.toThrow(MoverError)
     await expect(refused).rejects.toThrow('--ca-file names the certificates to trust')
+  })
+
+  test.each([
+    { name: 'for another name', hosts: ['s3.example.org'], age: 0, want: 'name the server as its certificate does' },
+    { name: 'that has expired', hosts: ['127.0.0.1'], age: 400 * DAY_MS, want: 'renew the certificate of the server' },
+    { name: 'that begins later', hosts: ['127.0.0.1'], age: -400 * DAY_MS, want: 'the clock of the node' },
+  ])('a trusted certificate $name is refused with its own remedy', async ({ hosts, age, want }) => {
+    const now = Date.now() - age
+    const authority = await makeAuthority(now)
+    const leaf = await makeLeaf({ ca: authority, hosts, now })
+    const { port } = await listen(createTlsServer({ cert: leaf.certPem, key: leaf.keyPem }, serveLarge))
+
+    const refused = open({ ca: authority.certPem }).send(get(port, '/', 'https'), never)
+
+    await expect(refused).rejects.toMatchObject({ code: 'Rejected', message: expect.stringContaining(want) })
+  })
+
+  test('a server without TLS is refused with its own remedy', async () => {
+    const { port } = await listen(createServer(serveLarge))
+
+    const refused = open().send(get(port, '/', 'https'), never)
+
+    await expect(refused).rejects.toMatchObject({ code: 'Rejected', message: expect.stringContaining('with http://') })
   })
 })
 

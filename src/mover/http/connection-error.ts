@@ -26,6 +26,18 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
 /** Errors of TLS. A retry would get the same certificate. */
 const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
 
+const BY_CA = '--ca-file names the certificates to trust, which are the key ca.crt of the Secret of the volume'
+
+/** The remedies of errors of TLS that trust in another CA does not repair, by their codes. */
+const REMEDIES: readonly { codes: RegExp; remedy: string }[] = [
+  { codes: /ALTNAME/, remedy: 'name the server as its certificate does, in the endpoint' },
+  { codes: /EXPIRED|NOT_YET_VALID/, remedy: 'renew the certificate of the server, or correct the clock of the node' },
+  {
+    codes: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
+    remedy: 'the server has no TLS on this port; write its endpoint with http://',
+  },
+]
+
 /** Returns the error to throw: a `RetryableError` when a retry may succeed, otherwise a `MoverError`. */
 export function explain(
   { cause }: ConnectionError,
@@ -38,6 +50,6 @@ export function explain(
   // The query may contain a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
   if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })
-  const remedy = '--ca-file names the certificates to trust, which are the key ca.crt of the Secret of the volume'
+  const remedy = REMEDIES.find(({ codes }) => codes.test(code))?.remedy ?? BY_CA
   return new MoverError('Rejected', `${text}; ${remedy}`, { cause })
 }
