@@ -1,5 +1,6 @@
 /** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '../../base/json.ts'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
@@ -189,6 +190,21 @@ describe('the plugin iceberg-rest', () => {
   test('304 for a query without an ETag is rejected', async () => {
     server.serve = catalog(() => ({ status: 304 }))
     expect((await queryError(locate(open(), query))).code).toBe('rejected')
+  })
+
+  test.each([
+    { name: 'of a snapshot without a branch or tag', id: '1', all: { body: TABLE }, want: 11 },
+    { name: 'of an expired snapshot', id: '2', all: { body: TABLE }, want: undefined },
+    { name: 'if the list of all snapshots fails', id: '1', all: { status: 503 }, want: undefined },
+    { name: 'if the list of all snapshots is no table', id: '1', all: { body: {} }, want: undefined },
+  ])('has the location, and the size $want, $name', async ({ id, all, want }) => {
+    const { refs, snapshots, ...metadata } = TABLE.metadata
+    const referenced = { metadata: { ...metadata, refs: { main: refs.main }, snapshots: [snapshots[1]] } }
+    server.serve = catalog((request) => (request.query.get('snapshots') === 'all' ? all : { body: referenced }))
+
+    const answer = await locate(open(), { ...query, attributes: { 'snapshot-id': id } })
+
+    expect(answer).toEqual(defined({ kind: 'located', location: 's3://wh-dc1/db/user', bytes: want }))
   })
 
   test('returns the size of the branch or snapshot of the query', async () => {

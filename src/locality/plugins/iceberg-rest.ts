@@ -58,7 +58,10 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
       const get = (path: string) => http.send({ method: 'GET', url: `${base}/v1${path}`, headers: {} }, signal)
       const url = `${base}/v1${table}?snapshots=refs`
       const response = await http.send({ method: 'GET', url, headers }, signal)
-      if (response.status !== 404) return readAnswer(response, query, http)
+      if (response.status !== 404) {
+        const answer = readAnswer(response, query, http)
+        return isUnmeasured(answer, query) ? measure(answer, query, get(`${table}?snapshots=all`), http) : answer
+      }
       // The catalog may have changed its prefix, so the next query reads it again.
       known.delete(named ?? '')
       const missing = { named: name.plain, paths: { namespaces, namespace, view }, get }
@@ -168,6 +171,24 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   }
   const etag = headers['etag']
   return { kind: 'located', ...readTable(response, query), ...defined({ etag }) }
+}
+
+type Located = Extract<LocalityAnswer, { kind: 'located' }>
+
+/** Whether an answer lacks the size of a snapshot. A table may have thousands of them, so the first request is for those with a branch or tag. */
+function isUnmeasured(answer: LocalityAnswer, { attributes }: LocalityQuery): answer is Located {
+  return answer.kind === 'located' && answer.bytes === undefined && attributes['snapshot-id'] !== undefined
+}
+
+/** Adds the size of the snapshot of a query, if the response with all snapshots has it. */
+async function measure(
+  answer: Located,
+  query: LocalityQuery,
+  all: Promise<HttpResponse>,
+  http: HttpClient,
+): Promise<LocalityAnswer> {
+  const found = await optional(all.then((response) => readAnswer(response, query, http)))
+  return found?.kind === 'located' ? { ...answer, ...defined({ bytes: found.bytes }) } : answer
 }
 
 /** The answer to a 404. Throws unless the catalog proves that the data does not exist. */
