@@ -192,6 +192,24 @@ describe('an upload after a download', () => {
     expect(stored()).toEqual({ a: content })
   })
 
+  test('leaves out its own metadata if that of the object has the size that a server takes', async () => {
+    const kept = { 'x-amz-meta-note': 'n'.repeat(2_030), 'content-encoding': 'gzip,aws-chunked' }
+    folder.s3.put('data/a', 'x', { headers: kept })
+    await download()
+    await pod('a', 'changed')
+    folder.s3.misbehave(({ method, headers }) =>
+      method === 'PUT' && 'x-amz-meta-lodestone-upload' in headers
+        ? { status: 400, code: 'MetadataTooLarge' }
+        : undefined,
+    )
+
+    expect((await upload()).result).toMatchObject({ outcome: 'completed' })
+    expect(stored()).toEqual({ a: 'changed' })
+    expect(folder.s3.requests.findLast(({ method }) => method === 'PUT')?.headers).toMatchObject({
+      ...{ 'x-amz-meta-note': kept['x-amz-meta-note'], 'content-encoding': 'gzip' },
+    })
+  })
+
   test.each([
     { name: 'an error', body: '<?xml version="1.0"?>\n  <Error><Code>InternalError</Code></Error>' },
     { name: 'an error with a namespace', body: '<Error xmlns="urn:s3"><Code>SlowDown</Code></Error>' },

@@ -16,10 +16,14 @@ export class InvalidArgumentError extends MoverError {}
 /** The server does not know the storage class in the request. */
 export class InvalidStorageClassError extends MoverError {}
 
+/** The metadata in the request is larger than the server takes. */
+export class MetadataTooLargeError extends MoverError {}
+
 /** The errors by whose class a caller sends the request again without the refused part, by their codes. */
 const REFUSED_PARTS: Readonly<Record<string, typeof MoverError>> = {
   InvalidArgument: InvalidArgumentError,
   InvalidStorageClass: InvalidStorageClassError,
+  MetadataTooLarge: MetadataTooLargeError,
 }
 
 interface KnownError {

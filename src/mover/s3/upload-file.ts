@@ -1,11 +1,11 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash, randomBytes } from 'node:crypto'
-import { without } from '../../base/json.ts'
+import { defined, without } from '../../base/json.ts'
 import { elementText } from '../../base/xml.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { RetryableError, withRetries } from '../http/backoff.ts'
 import type { HttpResponse } from '../http/messages.ts'
-import { InvalidStorageClassError } from '../http/server-error.ts'
+import { InvalidStorageClassError, MetadataTooLargeError } from '../http/server-error.ts'
 import { MoverError } from '../mover-error.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
@@ -40,28 +40,30 @@ const KEPT: KeptHeaders = {
   ]),
 }
 
-/**
- * Sends the request that creates an object, with its headers. If the server refuses the storage class of the object before, it chooses one.
- * MinIO has the name of a tier as the class of an object that it moved there, but writes only to its own classes.
- */
+/** Sends the request that creates an object, with its headers. A header that the server refuses is left out then. */
 async function sendNew<Response>(
   { expected, mark }: SendInput,
   send: (headers: Record<string, string>) => Promise<Response>,
 ): Promise<Response> {
-  const kept = Object.entries(keptHeaders(expected, KEPT)).filter(([name, value]) => !NOT_KEPT[name]?.test(value))
-  const headers: Record<string, string> = { ...Object.fromEntries(kept), [MARK]: mark }
-  try {
-    return await send(headers)
-  } catch (error) {
-    if (!(error instanceof InvalidStorageClassError) || !(STORAGE_CLASS in headers)) throw error
-    return send(without(headers, STORAGE_CLASS))
+  const kept = Object.entries(keptHeaders(expected, KEPT)).map(([name, value]) => [name, keptValue(name, value)])
+  let headers: Record<string, string> = defined({ ...Object.fromEntries(kept), [MARK]: mark })
+  for (;;) {
+    try {
+      return await send(headers)
+    } catch (error) {
+      const refused = REFUSED.find(({ by }) => error instanceof by)?.header
+      if (refused === undefined || !(refused in headers)) throw error
+      headers = without(headers, refused)
+    }
   }
 }
 
-/** Values that describe another body, or a class whose objects cannot be read before they are restored. */
-const NOT_KEPT: Readonly<Record<string, RegExp>> = {
-  'content-encoding': /aws-chunked|^identity$/,
-  [STORAGE_CLASS]: /^(?:GLACIER|DEEP_ARCHIVE)$/,
+/** Values that describe another body are not kept, nor is a class whose objects cannot be read before they are restored. */
+function keptValue(name: string, value: string): string | undefined {
+  if (name === STORAGE_CLASS) return /^(?:GLACIER|DEEP_ARCHIVE)$/.test(value) ? undefined : value
+  if (name !== 'content-encoding') return value
+  const encodings = value.split(',').map((one) => one.trim())
+  return encodings.filter((one) => !/^(?:aws-chunked|identity)?$/i.test(one)).join(',') || undefined
 }
 
 /** The header with the MD5 of a body. Without it, S3 refuses each write to a bucket whose objects get a lock. */
@@ -69,6 +71,14 @@ const md5Header = (hash: Buffer) => ({ 'content-md5': hash.toString('base64') })
 
 /** The metadata of objects that recognizes the upload which wrote them. */
 const MARK = `${METADATA}lodestone-upload`
+
+/** The headers without which an object is written too, by the errors that refuse them. */
+const REFUSED = [
+  // MinIO has the name of a tier as the class of an object that it moved there, but writes only to its own classes.
+  { by: InvalidStorageClassError, header: STORAGE_CLASS },
+  // An object has 2 KiB of metadata at most, and other clients may have used them.
+  { by: MetadataTooLargeError, header: MARK },
+]
 
 /**
  * Sends a file and returns the ETag of the object. Throws `ChecksumMismatch` when the server stored other data, and `SourceChanged` when
