@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import forge from 'node-forge'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
@@ -191,12 +193,47 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
+  test('reads a token file beside a token, which was its content once, and the token without the file', async () => {
+    const server = await serve({})
+    const kubeconfig = await writeConfig(server.url, { token: 'first', tokenFile: 'token' })
+    await get({ kubeconfig })
+    await writeFile(join(directory, 'token'), 'second\n')
+    await get({ kubeconfig })
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second'])
+  })
+
   // Files are read again every ten seconds.
   const later = () => {
     const at = performance.now() + 10_001
     vi.spyOn(performance, 'now').mockImplementation(() => at)
     onTestFinished(() => void vi.restoreAllMocks())
   }
+
+  test.each([
+    { name: 'an alias without an anchor', user: { token: '*first' } },
+    { name: 'a plugin with an empty variable', user: { exec: { command: 'true', env: [null] } } },
+    { name: 'extensions of a wrong type', user: { exec: { provideClusterInfo: true } }, cluster: { extensions: 3 } },
+    {
+      name: 'a CA of a wrong type',
+      user: { exec: { provideClusterInfo: true } },
+      cluster: { 'certificate-authority-data': 3 },
+    },
+  ])('keeps the old kubeconfig while the new one has $name, also after a 401', async ({ user, cluster }) => {
+    const server = await serve({})
+    const kubeconfig = await writeConfig(server.url, { token: 'first' })
+    const connection = await open({ kubeconfig })
+    await connection.request('GET', path)
+    await writeConfig(server.url, user, cluster)
+    await writeFile(kubeconfig, (await readFile(kubeconfig, 'utf8')).replace('"*first"', '*first'))
+    later()
+
+    expect(await connection.request('GET', path)).toBeDefined()
+    expect(connection.sourceProblem()).toMatch(/^kubeconfig .* cannot be read: .*; the last valid one stays in use$/)
+    server.token = 'second'
+    await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
+    await writeConfig(server.url, { token: 'second' })
+    expect(await connection.request('GET', path)).toBeDefined()
+  })
 
   describe.each([
     { name: 'while it runs', passes: later },
@@ -369,6 +406,37 @@ describe('a connection', () => {
     await writeFile(output, '{"kind":"ExecCredential","status":{"token":"secret"}}')
     await connection.request('GET', path)
     expect(server.requests[0]?.headers.authorization).toBe('Bearer secret')
+  })
+
+  test('gives an exec plugin an empty standard input, as kubectl does: one that reads it ends', async () => {
+    const server = await serve({})
+    const plugin = join(directory, 'plugin.sh')
+    await writeFile(plugin, `#!/bin/sh\ncat\necho '{"kind":"ExecCredential","status":{"token":"secret"}}'\n`)
+    await chmod(plugin, 0o755)
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'IfAvailable' }
+    const connection = await open({ kubeconfig: await writeConfig(server.url, { exec }) })
+
+    expect(await connection.request('GET', path, { signal: AbortSignal.timeout(3000) })).toBeDefined()
+  })
+
+  test('tells that an exec plugin cannot be started for lack of file descriptors, and goes on', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'true', interactiveMode: 'Never' }
+    const kubeconfig = await writeConfig('https://127.0.0.1:1', { exec })
+    const script = `
+      import { closeSync, openSync } from 'node:fs'
+      import { openConnection } from ${JSON.stringify(new URL('./connection.ts', import.meta.url).href)}
+      const connection = await openConnection({ kubeconfig: ${JSON.stringify(kubeconfig)} })
+      await connection.request('GET', '/version').catch(() => undefined)
+      const opened = []
+      try { for (;;) opened.push(openSync('/dev/null')) } catch {}
+      opened.splice(-3).forEach(closeSync)
+      const { message } = await connection.request('GET', '/version').catch((error) => error)
+      opened.forEach(closeSync)
+      setTimeout(() => console.log(message), 100)`
+    const limited = ['-c', 'ulimit -n 100; exec "$@"', '-', process.execPath, '--input-type=module', '-e', script]
+
+    const { stdout } = await promisify(execFile)('sh', limited)
+    expect(stdout).toContain('credential plugin true: it cannot be started, since this process has too many open files')
   })
 
   test('shows the begin of what a failing exec plugin wrote', async () => {

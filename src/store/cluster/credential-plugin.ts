@@ -1,4 +1,5 @@
 /** Completes the credential plugin of a kubeconfig, as client-go does and client-node does not. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { defined, isObject } from '../../base/json.ts'
 
@@ -57,4 +58,16 @@ function clusterInfo({ server, tlsServerName, skipTLSVerify, proxyUrl, authority
     'proxy-url': proxyUrl || undefined,
     config: extensions?.find(({ name }) => name === EXTENSION)?.extension,
   })
+}
+
+/**
+ * Starts a plugin. As in client-go, its standard input is empty: a plugin that reads it ends. Throws if the process has too many open files: Node.js
+ * makes no streams then, and client-node expects them.
+ */
+export function startPlugin(command: string, args: readonly string[] = [], options: SpawnOptions = {}): ChildProcess {
+  const plugin = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  if (plugin.stdout) return plugin
+  // The event follows. Without a listener, it would end the process.
+  plugin.on('error', () => undefined)
+  throw new Error('it cannot be started, since this process has too many open files; raise the limit (ulimit -n)')
 }

@@ -2,13 +2,14 @@
  * Loads the service account of a pod, or kubeconfig files. As in kubectl, several files are merged, and the first one that defines a name
  * wins.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
 import { type Cluster, KubeConfig } from '@kubernetes/client-node'
 import { parse, parseDocument } from 'yaml'
 import { describeFileError } from '../../base/file-error.ts'
+import { without } from '../../base/json.ts'
 import { UserError } from '../../base/user-error.ts'
-import { execOf, resolveCommand, withExecInfo } from './credential-plugin.ts'
+import { execOf, resolveCommand, startPlugin, withExecInfo } from './credential-plugin.ts'
 
 interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
@@ -55,7 +56,10 @@ function readFile(file: string, mayBeMissing: boolean): KubeconfigFile[] {
 
 /** Loads the configuration from the files of its source, or from the service account of the pod. Throws `ConnectionConfigError`. */
 export function loadConfig(source: ConnectionSource, files: readonly KubeconfigFile[]): KubeConfig {
-  if (!('inCluster' in source)) return mergeFiles(files, source.context)
+  if (!('inCluster' in source)) {
+    const title = kubeconfigTitle(files.map(({ file }) => file))
+    return readable(title, () => mergeFiles(files, source.context))
+  }
   if (!process.env['KUBERNETES_SERVICE_HOST'] || !process.env['KUBERNETES_SERVICE_PORT']) {
     throw new ConnectionConfigError(
       'not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set; give a kubeconfig',
@@ -77,11 +81,23 @@ export function readAuthority({ name, caFile, caData }: Cluster): string | undef
   }
 }
 
+/** Runs a function that reads files of users. A field of a wrong type causes errors of any class. Throws `ConnectionConfigError` alone. */
+function readable<T>(title: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConnectionConfigError) throw error
+    // The further lines of the YAML parser show the text, which may have credentials.
+    const [reason = ''] = (error as Error).message.split('\n')
+    throw new ConnectionConfigError(`kubeconfig ${title} cannot be read: ${reason}`, { cause: error })
+  }
+}
+
 /** Merges the files and checks that the context can be used. */
 function mergeFiles(files: readonly KubeconfigFile[], context: string | undefined): KubeConfig {
   const merged = new KubeConfig()
   for (const { file, text } of files) {
-    const config = parseFile(file, text)
+    const config = readable(file, () => parseFile(file, text))
     if (!merged.currentContext) merged.setCurrentContext(config.currentContext)
     merged.clusters = addMissing(merged.clusters, config.clusters)
     merged.contexts = addMissing(merged.contexts, config.contexts)
@@ -110,24 +126,20 @@ function completePlugin(config: KubeConfig, files: readonly KubeconfigFile[]): v
     return { ...cluster, authority: cluster.skipTLSVerify ? undefined : readAuthority(cluster), extensions }
   })
   config.users = config.users.map((each) => (each.name === user.name ? { ...each, exec: completed } : each))
+  for (const authenticator of config['authenticators'])
+    if ('execFn' in authenticator) authenticator.execFn = startPlugin
 }
 
 function parseFile(file: string, text: string): KubeConfig {
   const config = new KubeConfig()
   if (isEmptyDocument(text)) return config
-  try {
-    config.loadFromString(text)
-    config.makePathsAbsolute(resolve(dirname(file)))
-    addTokenFiles(config, text, dirname(file))
-    config.users = config.users.map((user) => {
-      const exec = execOf(user)
-      return exec ? { ...user, exec: resolveCommand(exec, dirname(file)) } : user
-    })
-  } catch (error) {
-    // The further lines of the YAML parser show the text, which may have credentials.
-    const [reason = ''] = (error as Error).message.split('\n')
-    throw new ConnectionConfigError(`kubeconfig ${file} cannot be read: ${reason}`, { cause: error })
-  }
+  config.loadFromString(text)
+  config.makePathsAbsolute(resolve(dirname(file)))
+  addTokenFiles(config, text, dirname(file))
+  config.users = config.users.map((user) => {
+    const exec = execOf(user)
+    return exec ? { ...user, exec: resolveCommand(exec, dirname(file)) } : user
+  })
   return config
 }
 
@@ -141,13 +153,18 @@ function addMissing<T extends { name: string }>(known: readonly T[], others: rea
   return [...known, ...others.filter(({ name }) => !known.some((first) => first.name === name))]
 }
 
-/** Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. */
+/**
+ * Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. As in client-go, it is used
+ * instead of a `token`, which was its content once (transport/round_trippers.go).
+ */
 function addTokenFiles(config: KubeConfig, text: string, directory: string): void {
   const { users } = parse(text) as RawConfig
   config.users = config.users.map((user) => {
     const tokenFile = users?.find((raw) => raw.name === user.name)?.user?.tokenFile
     if (tokenFile === undefined) return user
-    return { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(directory, tokenFile) } } }
+    const file = resolve(directory, tokenFile)
+    if (user.token && !existsSync(file)) return user
+    return { ...without(user, 'token'), authProvider: { name: 'tokenFile', config: { tokenFile: file } } }
   })
 }
 
