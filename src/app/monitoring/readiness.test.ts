@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolumeManager } from '../../../test/builders.ts'
+import { makeVolumeManager, NOW } from '../../../test/builders.ts'
 import { storeOf } from '../../../test/stores.ts'
-import { volumesWarning } from './readiness.ts'
+import { defined } from '../../base/json.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import type { ServingCertificates } from '../../tls/source.ts'
+import { openReadiness, volumesWarning } from './readiness.ts'
 
 const managed = (name: string) => makeVolumeManager([{}], { name, finalizers: ['lodestone.dev/volumes'] })
 const of = (name: string) => makeVolumeManager([{}], { name })
@@ -20,5 +23,32 @@ describe('VolumeManagers without a controller', () => {
     const warning = volumesWarning({ volumes: { enabled: isEnabled } }, await storeOf(managers))
 
     expect(warning ?? '').toMatch(want ?? /^$/)
+  })
+})
+
+describe('a kind without a response of the API server for five minutes', () => {
+  const [fresh, stale] = [1_000, 300_001]
+  const check = (ages: Record<string, number | undefined>) => {
+    const contactAges = () => Object.entries(ages).map(([kind, ageMs]) => defined({ kind, ageMs }))
+    const readiness = openReadiness({
+      store: { unsynced: () => [], unavailable: () => [], contactAges } as unknown as ObjectStore,
+      registration: { isRegistered: () => true },
+      leadership: { denied: () => undefined },
+      stopping: new AbortController().signal,
+      now: () => NOW,
+    })
+    readiness.useCertificates({ current: () => ({ notAfter: NOW + 1 }) as ServingCertificates })
+    return readiness.reasons().map((reason) => `${reason.check}: ${reason.message}`)
+  }
+
+  test('is a problem of the kind while others have one: it is the same in each replica, and none may leave the Service', () => {
+    expect(check({ Cluster: stale, ResourceBinding: fresh })).toEqual([
+      'kinds: no watch event of Cluster for 5 minutes',
+    ])
+  })
+
+  test('is a problem of the replica if no kind has one', () => {
+    expect(check({ Cluster: stale, Job: undefined })).toEqual(['watches: no watch event of Cluster for 5 minutes'])
+    expect(check({ Cluster: fresh, Job: undefined })).toEqual([])
   })
 })

@@ -57,10 +57,7 @@ function reasonsNotReady(
       'kinds',
       store.unavailable().map(({ type: { kind }, message }) => `${kind} objects are not available: ${message}`),
     ),
-    ...as(
-      'watches',
-      staleKinds(store).map((kind) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`),
-    ),
+    ...staleReasons(store),
   ]
 }
 
@@ -100,6 +97,16 @@ function certificateReasons(certificate: ServingCertificates | undefined, now: n
   return [`the serving certificate expired at ${new Date(certificate.notAfter).toISOString()}`]
 }
 
-function staleKinds(store: ObjectStore): string[] {
-  return (store.contactAges?.() ?? []).flatMap(({ kind, ageMs = 0 }) => (ageMs > STALE_AFTER_MS ? [kind] : []))
+/**
+ * Returns the kinds without a response. If the API server responds for others, a right or an aggregated server is missing. Each replica lacks the
+ * same kind then, and none may leave the Service.
+ */
+function staleReasons(store: ObjectStore): NotReady[] {
+  const ages = store.contactAges?.() ?? []
+  const isStale = ({ ageMs = 0 }: (typeof ages)[number]) => ageMs > STALE_AFTER_MS
+  const isCutOff = ages.every((age) => age.ageMs === undefined || isStale(age))
+  const messages = ages
+    .filter(isStale)
+    .map(({ kind }) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`)
+  return as(isCutOff ? 'watches' : 'kinds', messages)
 }
