@@ -32,6 +32,10 @@ export interface RequestHeaders {
   'sec-fetch-site'?: string | string[] | undefined
 }
 
+const PORT = /:[0-9]{1,5}$/
+/** Browsers leave the port of HTTP and HTTPS out. */
+const DEFAULT_PORTS = [80, 443]
+
 export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 /**
@@ -43,7 +47,8 @@ export function hostRules(names: readonly string[]): (headers: RequestHeaders) =
   const accepted = new Set(names.map((name) => name.toLowerCase()))
   const isServed = (host: string) => {
     const name = host.toLowerCase()
-    return accepted.has(name) || accepted.has(name.replace(/:[0-9]{1,5}$/, ''))
+    if (accepted.has(name) || accepted.has(name.replace(PORT, ''))) return true
+    return !PORT.test(name) && DEFAULT_PORTS.some((port) => accepted.has(`${name}:${port}`))
   }
   return ({ host = '', origin, 'sec-fetch-site': site }) => {
     if (!isServed(host)) {

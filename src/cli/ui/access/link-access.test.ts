@@ -84,6 +84,18 @@ describe('a request', () => {
   })
 })
 
+test('the default port is not in the address of a browser, and another port is rejected', () => {
+  const access = openLinkAccess({ owner: OWNER, hosts: [], onUsedLink: () => undefined })
+  access.begin(80)
+  expect(['127.0.0.1', '[::1]', 'localhost:80'].map((name) => access.hostRejection({ host: name }))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(access.hostRejection({ host: '127.0.0.1', origin: 'http://127.0.0.1:9000' })).toMatchObject({ status: 403 })
+  expect(access.hostRejection({ host: 'evil.example' })).toMatchObject({ status: 421 })
+})
+
 test('the oldest of many sessions ends', async () => {
   const { access, open, cookie } = await opened()
   for (let i = 0; i < 20; i++) await open(access.begin(8000))

@@ -79,18 +79,35 @@ async function openTokens(
     if (repeats.take(problem, io.now())) io.stderr.write(`lodestone ui: ${printable(problem)}\n`)
   }
   const observer = { failed: ({ message }: Error) => report(`certificate: ${message}`) }
-  const names = [...new Set([...hosts.map(withoutPort), 'localhost', '127.0.0.1', '::1'])]
+  const own = hostOfAddress(address)
+  const isEvery = EVERY_ADDRESS.has(own)
+  // A name could lead to this server by DNS rebinding; an address could not.
+  const accepted = isEvery ? hosts : [...hosts, own]
+  const names = [...new Set([...accepted.map(certificateName), 'localhost', '127.0.0.1', '::1'])]
   const certificates = await (tls === undefined
     ? openCertificates({ storage: openMemoryStorage(), hosts: names, now: io.now, observer })
     : openCertificateFiles({ folder: tls, now: io.now, observer }))
   return {
-    access: openTokenAccess({ users: reviewedUsers(connection, systemClock, report), hosts, clock: systemClock }),
+    access: openTokenAccess({
+      users: reviewedUsers(connection, systemClock, report),
+      hosts: accepted,
+      clock: systemClock,
+    }),
     certificates,
     begin: (port) => ({
-      address: `https://${address.includes(':') ? `[${address}]` : address}:${port}`,
+      address: `https://${withPort(isEvery ? (hosts[0] ?? 'localhost') : own, port)}`,
       hint: `Readers log in with a token of ${connection.server}.`,
     }),
   }
+}
+
+/** The addresses that mean every address of the machine, as browsers write them. A browser cannot open them. */
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]'])
+
+/** Returns an IP address as browsers write it in the header `Host`. */
+function hostOfAddress(address: string): string {
+  const [withoutZone = ''] = address.split('%')
+  return new URL(`https://${withoutZone.includes(':') ? `[${withoutZone}]` : withoutZone}`).hostname
 }
 
 const REVIEWS = [
@@ -108,6 +125,14 @@ async function checkRights(connection: ApiConnection, signal: AbortSignal): Prom
   }
 }
 
-function withoutPort(host: string): string {
-  return host.replace(/:[0-9]{1,5}$/, '')
+const PORT = /:[0-9]{1,5}$/
+
+/** Returns the host with its port, or with this one. */
+function withPort(host: string, port: number): string {
+  return PORT.test(host) ? host : `${host}:${port}`
+}
+
+/** Returns the host for a certificate, without the brackets of an address. */
+function certificateName(host: string): string {
+  return host.replace(PORT, '').replace(/^\[|\]$/g, '')
 }
