@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, get, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, get, IncomingMessage, ServerResponse } from 'node:http'
+import { type AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { TestClock } from '../../base/time/clock.fake.ts'
 import { OWNER, type Viewer } from './access/viewer.ts'
@@ -82,6 +82,37 @@ test('a reader whose session ended gets no further event', async () => {
   endSession()
   change('eu')
   expect((await text).join('')).not.toContain('eu')
+})
+
+test('a session that ends while the rights of its reader are asked for is no error, which would end the process', async () => {
+  const clock = new TestClock()
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<boolean>()
+  const may = () => {
+    asked.resolve()
+    return answer.promise
+  }
+  const readers: (Viewer | undefined)[] = [{ may }, undefined]
+  // Without a socket, it never finishes, as that of a reader that takes nothing.
+  const response = new ServerResponse(new IncomingMessage(new Socket()))
+  const errors: Error[] = []
+  response.on('error', (error) => errors.push(error))
+  const snapshot = { revision: 1, lists: EMPTY_LISTS }
+  sendEvents(response, {
+    ...{ lists: ['clusters'], selection: {}, clock },
+    view: { current: async () => snapshot, subscribe: () => () => undefined, close: () => undefined },
+    identify: async () => readers.shift(),
+    isServed: () => true,
+    freshness: () => ({ unavailable: [] }),
+  })
+  await asked.promise
+  clock.advance(5_000)
+  await expect.poll(() => response.writableEnded).toBe(true)
+  answer.resolve(true)
+  await new Promise(setImmediate)
+
+  expect(errors).toEqual([])
+  response.destroy()
 })
 
 test('rows that a reader may no longer list are removed at the next change', async () => {

@@ -53,6 +53,8 @@ export function sendEvents(
   let cancelAlive: () => void = () => undefined
 
   const send = (event: string, data: object) => {
+    // The session may have ended while the rights were asked for.
+    if (response.writableEnded) return
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
     if (response.writableLength > MAX_BUFFERED) response.destroy()
   }
