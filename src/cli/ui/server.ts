@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { ResourceType } from '../../api/meta.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
+import { watchConnections } from '../../server/connections.ts'
 import { urlPath } from '../../server/url-path.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import type { ServingCertificates } from '../../tls/source.ts'
@@ -68,6 +69,7 @@ const MAX_QUESTION_BYTES = 256 * 1024
 /** Each tab of a browser is one. */
 const MAX_EVENT_READERS = 200
 const MAX_CONNECTIONS = 1_000
+const HANDSHAKE_TIMEOUT_MS = 10_000
 /** The probe of the kubelet, which names a pod by its address. */
 const HEALTH_PATH = '/livez'
 const ASSET_PATH = '/assets/:name'
@@ -77,7 +79,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
   const { view, assets, access, isServed, certificate } = input
   const readers = new WeakMap<FastifyRequest, Viewer>()
   const server: FastifyInstance = fastify({
-    ...(certificate && { https: secureContext(certificate) }),
+    ...(certificate && { https: { ...secureContext(certificate), handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }),
     logger: false,
     bodyLimit: MAX_QUESTION_BYTES,
     requestTimeout: 30_000,
@@ -85,7 +87,9 @@ export function buildPageServer(input: PageServerInput): PageServer {
     // The query is read and checked by each path.
     routerOptions: { querystringParser: () => ({}), maxParamLength: 1024 },
   })
-  server.server.maxConnections = MAX_CONNECTIONS
+  // Clients that only connect must displace neither readers nor the probe of the kubelet.
+  const connections = watchConnections(server.server, MAX_CONNECTIONS, () => undefined)
+  server.addHook('onResponse', async ({ raw }) => connections.answered(raw.socket))
 
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
@@ -193,6 +197,7 @@ export function buildPageServer(input: PageServerInput): PageServer {
       following -= 1
     })
     reply.hijack()
+    connections.answered(request.raw.socket)
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.raw.setHeader(name, value)
     sendEvents(reply.raw, {
       ...wanted,
