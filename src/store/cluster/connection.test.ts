@@ -521,6 +521,19 @@ describe('a connection', () => {
   })
 })
 
+test('an unreadable file of the ServiceAccount is no other error for a request than that of the API server', async () => {
+  const server = await serve({})
+  const account = await writeServiceAccount(server)
+  const connection = await open({ inCluster: true, root: directory })
+  await connection.request('GET', path)
+  // As with too many open files.
+  await mkdir(join(account, 'namespace'))
+  server.token = 'other'
+
+  await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
+  expect(connection.sourceProblem()).toMatch(/^ServiceAccount of the pod: .*; the last valid one stays in use$/)
+})
+
 describe('the error for an invalid kubeconfig names the file and the problem:', () => {
   const cluster = { name: 'c', cluster: { server: 'https://127.0.0.1:1' } }
   const context = { name: 'x', context: { cluster: 'c', user: 'u' } }

@@ -66,7 +66,11 @@ export function loadConfig(source: ConnectionSource, files: readonly KubeconfigF
     )
   }
   const config = new KubeConfig()
-  config.loadFromCluster(source.root ?? '')
+  try {
+    config.loadFromCluster(source.root ?? '')
+  } catch (error) {
+    throw new ConnectionConfigError(`ServiceAccount of the pod: ${describeFileError(error)}`, { cause: error })
+  }
   return config
 }
 
