@@ -116,12 +116,13 @@ function covers(current: unknown, wanted: unknown): boolean {
 }
 
 type Entry = NonNullable<Registrable['webhooks']>[number]
+type Selecting = Pick<Entry, 'namespaceSelector'>
 
 /**
  * Returns the registered entry without the requirements of other writers. A managed platform adds one to every webhook, to protect its
  * namespaces, and again after each write without it: AKS (github.com/Azure/AKS/issues/1771) and GKE Autopilot.
  */
-function withoutOthers<T extends Entry>(registered: T, wanted: Entry | undefined): T {
+export function withoutOthers<T extends Selecting>(registered: T, wanted: Selecting | undefined): T {
   const others = othersOf(registered, wanted)
   if (others.length === 0) return registered
   const matchExpressions = requirementsOf(registered).filter((one) => !others.includes(one))
@@ -144,7 +145,7 @@ function withOthers<T extends Entry>(wanted: T, registered: Entry | undefined): 
  * Returns the requirements of other writers. One of Lodestone is equal to a wanted one. If it was changed, it is the first one with its label: GKE
  * adds a second one for the names of namespaces.
  */
-function othersOf(registered: Entry, wanted: Entry | undefined): LabelSelectorRequirement[] {
+function othersOf(registered: Selecting, wanted: Selecting | undefined): LabelSelectorRequirement[] {
   const rest = requirementsOf(registered)
   for (const own of requirementsOf(wanted)) {
     const equal = rest.findIndex((one) => jsonEqual(one, own))
@@ -155,6 +156,6 @@ function othersOf(registered: Entry, wanted: Entry | undefined): LabelSelectorRe
   return rest.filter(({ key }) => key !== ENFORCE_LABEL)
 }
 
-function requirementsOf(entry: Entry | undefined): LabelSelectorRequirement[] {
+function requirementsOf(entry: Selecting | undefined): LabelSelectorRequirement[] {
   return [...(entry?.namespaceSelector?.matchExpressions ?? [])]
 }

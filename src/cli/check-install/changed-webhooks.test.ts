@@ -30,3 +30,15 @@ describe('a difference is named with its webhook:', () => {
     ])
   })
 })
+
+test('requirements that a platform adds to the namespaces of each webhook are no difference, since Lodestone leaves them', () => {
+  const added = { key: 'control-plane', operator: 'DoesNotExist' as const }
+  const stored = wanted.map((webhook) => ({
+    ...webhook,
+    namespaceSelector: {
+      ...webhook.namespaceSelector,
+      matchExpressions: [...(webhook.namespaceSelector?.matchExpressions ?? []), added],
+    },
+  }))
+  expect(changedFields(wanted, stored)).toEqual([])
+})

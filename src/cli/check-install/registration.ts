@@ -9,6 +9,7 @@ import {
   type WebhookEntry,
 } from '../../api/registration.ts'
 import { wantedRegistration } from '../../app/registration.ts'
+import { withoutOthers } from '../../reconcile/plan-registration.ts'
 import { readObject } from '../../store/cluster/object-writer.ts'
 import { type ParsedCertificate, parseCertificates } from '../../tls/x509.ts'
 import { type Check, type Finding, failed, passed, type ReadContext, warning } from './check.ts'
@@ -115,11 +116,19 @@ export function changedFields(wanted: readonly WebhookEntry[], registered: reado
     const policy = found.failurePolicy
     return [
       ...(policy === webhook.failurePolicy ? [] : [`failurePolicy of ${webhook.name} is ${policy}`]),
-      ...(isDeepStrictEqual(found.namespaceSelector ?? {}, webhook.namespaceSelector ?? {})
-        ? []
-        : [`namespaceSelector of ${webhook.name} differs`]),
+      ...(hasNamespacesOf(found, webhook) ? [] : [`namespaceSelector of ${webhook.name} differs`]),
     ]
   })
+}
+
+/** Whether a registered webhook selects the wanted namespaces, apart from requirements of a platform: Lodestone leaves them. */
+function hasNamespacesOf(registered: Registered, wanted: WebhookEntry): boolean {
+  const { namespaceSelector } = withoutOthers(registered, wanted)
+  return isDeepStrictEqual(withExpressions(namespaceSelector), withExpressions(wanted.namespaceSelector))
+}
+
+function withExpressions(selector: WebhookEntry['namespaceSelector']) {
+  return { matchExpressions: [], ...selector }
 }
 
 function interceptedCalls(rules: WebhookEntry['rules']): string[] {
