@@ -1,11 +1,14 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '../../api/admission-policy.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedAbsencePolicies } from '../../app/registration.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
 import { absencePolicyBindings } from '../../webhooks/absence.ts'
-import { runWords } from '../cli.fake.ts'
+import { makeKubeconfig, runWords } from '../cli.fake.ts'
 import { type InstalledPolicy, judgePolicies } from './absence.ts'
 import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'
@@ -24,6 +27,32 @@ describe('invalid arguments:', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toContain(want)
   })
+})
+
+test('--wait repeats the checks also if the connection breaks during one of them', async () => {
+  let broken = 1
+  const server = createServer(({ url, socket }, response) => {
+    if (url === '/version') response.end('{"gitVersion":"v1.34.0"}')
+    else if (broken-- > 0) socket.destroy()
+    else response.writeHead(404).end('{}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const kubeconfig = makeKubeconfig(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+
+  const stop = new AbortController()
+  let stderr = ''
+  const write = (text: string) => {
+    stderr += text
+    if (stderr.includes('crds')) stop.abort()
+  }
+  await runWords(['check-install', '--kubeconfig', kubeconfig, '--wait', '1m'], {
+    signal: stop.signal,
+    stderr: { write: (text) => write(`${text}`) },
+  })
+  const [first, second] = stderr.split('\n')
+  expect(first).toMatch(/^lodestone check-install: waiting for GET /)
+  expect(second).toMatch(/^lodestone check-install: waiting for .*crds/)
 })
 
 describe('the CA bundle of a webhook', () => {

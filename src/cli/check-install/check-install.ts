@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { UserError } from '../../base/user-error.ts'
+import { RequestError } from '../../store/cluster/api-error.ts'
 import { type Arguments, type Command, type CommandIo, type Paint, painter } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { namespaceOption, readNamespace } from '../options/namespace.ts'
@@ -88,7 +89,10 @@ async function attempt(
       await connection.close()
     }
   } catch (error) {
-    if (mayRetry && error instanceof UserError && error.exitStatus === 1) return error.message
+    io.signal.throwIfAborted()
+    // The API server may also be gone after its first response.
+    const mayPass = error instanceof RequestError || (error instanceof UserError && error.exitStatus === 1)
+    if (mayRetry && mayPass) return error.message
     throw error
   }
 }
