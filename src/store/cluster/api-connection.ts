@@ -136,7 +136,9 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     },
     async stream(path, input) {
       try {
-        return await send('GET', path, input, input.signal, await untilAborted(source.read(), input.signal))
+        const credentials = await untilAborted(source.read(), input.signal)
+        // While undici connects, for instance through a proxy, it does not look at the signal.
+        return await untilAborted(send('GET', path, input, input.signal, credentials), input.signal)
       } catch (error) {
         throw explain(error, `GET ${path}`)
       }
@@ -157,7 +159,7 @@ async function withTimeout<T>(
   if (signal?.aborted === true) forward()
   signal?.addEventListener('abort', forward)
   try {
-    // While undici connects, it does not look at the signal.
+    // As for a stream.
     return await untilAborted(run(abort.signal), abort.signal)
   } finally {
     clearTimeout(timer)

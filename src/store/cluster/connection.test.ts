@@ -450,6 +450,19 @@ describe('a connection', () => {
     expect((error as Error).message.length).toBeLessThan(2000)
   })
 
+  test('ends a stream that waits for a proxy without an answer', async () => {
+    const proxy = createServer().on('connect', () => undefined)
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      proxy.closeAllConnections()
+      proxy.close()
+    })
+    const cluster = { 'proxy-url': `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
+    const connection = await open({ kubeconfig: await writeConfig('https://hub.invalid', {}, cluster) })
+
+    await expect(connection.stream(path, { signal: AbortSignal.timeout(200) })).rejects.toThrow('timeout')
+  })
+
   test('starts an exec plugin that hangs once, and ends a stream that waits for it', async () => {
     const server = await serve({})
     const plugin = join(directory, 'plugin.sh')
