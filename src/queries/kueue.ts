@@ -2,7 +2,13 @@
 import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
-import { type AdmissionCheck, admissionChecks, type KueueWorkload, kueueWorkloads } from '../api/kueue.ts'
+import {
+  type AdmissionCheck,
+  admissionChecks,
+  type KueueWorkload,
+  kueueWorkloads,
+  MULTIKUEUE_CONTROLLER,
+} from '../api/kueue.ts'
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
@@ -51,7 +57,8 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
   const { store } = context
   const inHub = isHub(store)
   const jobs = inHub ? jobsOf(workload) : jobsAround(workload, store)
-  const inputs = jobs.flatMap((job) => placementInputs(job, workload, inHub, context))
+  const isRemote = runsInWorker(workload, store)
+  const inputs = jobs.flatMap((job) => placementInputs(job, workload, inHub && !isRemote, context))
   const decided = inputs.map((input): { decision: BindingDecision; requeueAfterMs: number | undefined } => {
     const decision = decideBinding(input)
     return { decision, requeueAfterMs: requeueAfter(decision.binding, input) }
@@ -63,10 +70,23 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
       unknown: whyDataUnknown(store) ?? whyJobUnknown(workload, store),
       lacksJob: lacksJob(workload),
       placements: decided.map(({ decision }) => decision),
-      volumes: inHub ? [] : volumeRequestsOf(workload, store).map((annotation) => volumesState(annotation, managers)),
+      volumes:
+        inHub || isRemote
+          ? []
+          : volumeRequestsOf(workload, store).map((annotation) => volumesState(annotation, managers)),
     },
     requeueAfterMs: times.length > 0 ? Math.min(...times) : undefined,
   })
+}
+
+/** Whether MultiKueue runs the Workload in a worker cluster, which has its VolumeManagers. */
+function runsInWorker({ status }: KueueWorkload, store: ObjectStore): boolean {
+  return (status?.admissionChecks ?? []).some(({ name }) => isOfMultiKueue(name, store))
+}
+
+/** Whether an AdmissionCheck with this name is one of MultiKueue. */
+export function isOfMultiKueue(check: string, store: ObjectStore): boolean {
+  return store.get(admissionChecks, undefined, check)?.spec.controllerName === MULTIKUEUE_CONTROLLER
 }
 
 /** Returns why a claim, a source or a VolumeManager may exist that is not cached; undefined if all are cached. */
@@ -185,15 +205,18 @@ function withIndex(index: string, key: string, store: ObjectStore): string[] {
   return store.byIndex(kueueWorkloads, index, key).map(keyOfObject)
 }
 
-/** The input for each binding of a job; for a job without one, that for the binding that it would have. */
+/**
+ * The input for each binding of a job; for a job without one, that for the binding that it would have.
+ *
+ * @param locatesVolumes whether its VolumeManagers count as claims, as on a hub. Elsewhere, pods mount the volumes: they have to be on nodes.
+ */
 function placementInputs(
   job: WorkloadReference,
   workload: KueueWorkload,
-  inHub: boolean,
+  locatesVolumes: boolean,
   { store, ...present }: KueueContext,
 ): BindingInput[] {
-  // Outside of a hub, pods mount the volumes: they have to be on nodes, not in a cluster of a binding.
-  const options = inHub ? {} : { volumes: [] }
+  const options = locatesVolumes ? {} : { volumes: [] }
   const gather = (binding: ResourceBinding) => gatherBindingInput(binding, binding, { store, ...present }, options)
   const bindings = bindingsOfWorkload(job, store)
   if (bindings.length > 0) return bindings.map(gather)

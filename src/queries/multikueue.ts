@@ -1,13 +1,7 @@
 /** Gathers, for a Workload of MultiKueue, the decisions on its jobs and its worker clusters, and finds the Workloads that a change concerns. */
 import type { WorkloadReference } from '../api/data-source-claim.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
-import {
-  admissionChecks,
-  type KueueWorkload,
-  MULTIKUEUE_CONTROLLER,
-  multiKueueClusters,
-  multiKueueConfigs,
-} from '../api/kueue.ts'
+import { admissionChecks, type KueueWorkload, multiKueueClusters, multiKueueConfigs } from '../api/kueue.ts'
 import { CLUSTER_NAME_ANNOTATION } from '../api/lodestone.ts'
 import { defined, sortedUnique } from '../base/json.ts'
 import { onPresentClock } from '../base/time/clock-jumps.ts'
@@ -20,6 +14,7 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { gatherBindingInput } from './binding.ts'
 import {
   bareBinding,
+  isOfMultiKueue,
   jobsAround,
   type KueueContext,
   whyDataUnknown,
@@ -89,10 +84,6 @@ function workloadsOfConfig(config: string, store: ObjectStore): string[] {
     .flatMap(({ metadata }) => metadata.name ?? [])
     .filter((check) => isOfMultiKueue(check, store) && multiKueueConfigName(check, store) === config)
     .flatMap((check) => workloadsWithCheck(check, store))
-}
-
-function isOfMultiKueue(check: string, store: ObjectStore): boolean {
-  return store.get(admissionChecks, undefined, check)?.spec.controllerName === MULTIKUEUE_CONTROLLER
 }
 
 /** The name of the MultiKueueConfig of a check; undefined if its parameters are of another kind, which Kueue rejects. */

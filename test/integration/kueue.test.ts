@@ -158,6 +158,35 @@ test('volumes hold the Workload until their VolumeManager is ready', async () =>
   await shows('Ready', 'the data of all required volumes is ready')
 })
 
+test.each(['of a member', 'of a hub'])(
+  'volumes do not hold a Workload that MultiKueue runs in a worker, in the manager %s',
+  async (where) => {
+    const parameters = { apiGroup: 'kueue.x-k8s.io', kind: 'MultiKueueConfig', name: 'workers' }
+    const spec = { controllerName: 'kueue.x-k8s.io/multikueue', parameters }
+    const checks = ['data', 'workers'].map(
+      (name): AdmissionCheckState => ({
+        ...{ name, state: 'Pending', message: '', lastTransitionTime: '2026-01-02T03:00:00Z' },
+      }),
+    )
+    const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType
+    const job = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'train', namespace: 'default' },
+      spec: { template: asking },
+    }
+    const { store } = await start(
+      makeKueueWorkload({ volumes: VOLUMES, checks }),
+      [jobs, job as K8sObject],
+      [admissionChecks, makeAdmissionCheck(spec, { name: 'workers' })],
+      ...(where === 'of a hub' ? [[clusters, makeCluster('member1')] as [ResourceType, K8sObject]] : []),
+    )
+    await expect
+      .poll(() => store.get(kueueWorkloads, 'default', 'job-train')?.status?.admissionChecks?.map(({ state }) => state))
+      .toEqual(['Ready', 'Pending'])
+  },
+)
+
 const VOLUMES = '{"name":"sales"}'
 const MISSING =
   'metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager sales in this namespace; create it first'
