@@ -147,7 +147,8 @@ export function workloadsConcerned(change: StoreChange, store: ObjectStore): str
   const objects = [before, after].filter((object) => object !== undefined)
   switch (type.kind) {
     case kueueWorkloads.kind:
-      return type.group === kueueWorkloads.group && after ? [keyOfObject(after)] : []
+      // Also of a deleted one, which a loop with a memory forgets.
+      return type.group === kueueWorkloads.group ? objects.slice(-1).map(keyOfObject) : []
     case admissionChecks.kind:
       return objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
     case dataSourceClaims.kind:

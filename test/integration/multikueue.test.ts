@@ -189,3 +189,20 @@ test('the nomination of another dispatcher stays after the third change, and the
     .toContain(OTHER_REASON)
   await nominates('w2', 'w1')
 })
+
+test('a deleted Workload is forgotten: changes of the nomination of its successor count from zero', async () => {
+  const { store, nominates, setStatus } = await start([dataSourceClaims, claim()], [dataSources, source('w1')])
+  for (const names of [['w2', 'w1'], ['w2']]) {
+    await nominates('w1')
+    await setStatus({ nominatedClusterNames: names })
+  }
+  await nominates('w1')
+  const stored = store.get(kueueWorkloads, 'default', 'job-train')
+  if (stored) await store.delete(kueueWorkloads, stored)
+  const successor = makeKueueWorkload({ checks: [pending] })
+  await store.create(kueueWorkloads, successor)
+  await setStatus(successor.status ?? {})
+  await nominates('w1')
+  await setStatus({ nominatedClusterNames: ['w2', 'w1'] })
+  await nominates('w1')
+})
