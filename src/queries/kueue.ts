@@ -12,7 +12,7 @@ import {
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { defined, sortedUnique } from '../base/json.ts'
+import { defined, jsonEqual, sortedUnique } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
@@ -141,33 +141,37 @@ export function dataCheckNamed(name: string, store: ObjectStore): AdmissionCheck
   return check && isDataCheck(check) ? check : undefined
 }
 
-/** Returns the keys of the Workloads whose decision a change concerns. */
-export function workloadsConcerned(change: StoreChange, store: ObjectStore): string[] {
+/**
+ * Yields the keys of the Workloads whose decision a change concerns, and undefined for each job that was looked at. The manager takes both in
+ * slices, since a job may have thousands of pods.
+ */
+export function* workloadsConcerned(change: StoreChange, store: ObjectStore): Generator<string | undefined> {
   const { type, before, after } = change
   const objects = [before, after].filter((object) => object !== undefined)
   switch (type.kind) {
     case kueueWorkloads.kind:
       // Also of a deleted one, which a loop with a memory forgets.
-      return type.group === kueueWorkloads.group ? objects.slice(-1).map(keyOfObject) : []
+      if (type.group === kueueWorkloads.group) yield* objects.slice(-1).map(keyOfObject)
+      return
     case admissionChecks.kind:
-      return objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
+      yield* objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
+      return
     case dataSourceClaims.kind:
-      return ofClaims(objects as DataSourceClaim[], store)
+      yield* ofClaims(objects as DataSourceClaim[], store)
+      return
     case dataSources.kind:
-      return ofClaims(claimsConcerned(change, store), store)
+      yield* ofClaims(claimsConcerned(change, store), store)
+      return
     case volumeManagers.kind:
-      return objects.flatMap((manager) => ofVolumeManager(manager, store))
+      for (const manager of objects.slice(-1)) yield* ofVolumeManager(manager, store)
+      return
     default:
       if (isBinding(type.kind)) {
-        return ofJobs(
-          objects.map((binding) => (binding as ResourceBinding).spec.resource),
-          store,
-        )
+        for (const binding of objects) yield* ofJob((binding as ResourceBinding).spec.resource, store)
+        return
       }
-      return [
-        ...ofJobs(objects.filter((object) => workloadTypeOf(object, store)).map(referenceOf), store),
-        ...ofClaims(claimsRegranted(change, store), store),
-      ]
+      if (objects.some((object) => workloadTypeOf(object, store))) yield* ofChangedJob(objects as Workload[], store)
+      yield* ofClaims(claimsRegranted(change, store), store)
   }
 }
 
@@ -176,30 +180,48 @@ export function workloadsWithCheck(check: string, store: ObjectStore): string[] 
   return withIndex('check', check, store)
 }
 
-function ofClaims(claims: Iterable<DataSourceClaim>, store: ObjectStore): string[] {
-  return withJobs([...claims].flatMap(workloadKeysOfClaim), store)
+/** The Workloads of the jobs that claims name, and of the jobs that these control: a claim may name the Deployment of a pod. */
+function* ofClaims(claims: Iterable<DataSourceClaim>, store: ObjectStore): Generator<string | undefined> {
+  const known = new Set<string>()
+  for (const claim of claims) for (const key of workloadKeysOfClaim(claim)) yield* ofJobsBelow(key, known, store)
 }
 
-function ofJobs(jobs: readonly WorkloadReference[], store: ObjectStore): string[] {
-  return withJobs(jobs.map(workloadKey), store)
+/** The Workloads of a job. Those of the jobs that it controls follow only if it is new or gone, or has another controller: they read no more. */
+function* ofChangedJob(versions: readonly Workload[], store: ObjectStore): Generator<string | undefined> {
+  const [first, second] = versions
+  if (!first) return
+  const isRelated = !second || !jsonEqual(first.controller, second.controller)
+  yield* isRelated ? ofJobsBelow(workloadKey(referenceOf(first)), new Set(), store) : ofJob(referenceOf(first), store)
 }
 
-function ofVolumeManager(manager: K8sObject, store: ObjectStore): string[] {
-  const jobs = store
-    .typesWithIndex('references')
-    .flatMap((type) => store.byIndex(type, 'references', dependencyKey(manager)))
-  return [...withIndex('volumeManager', keyOfObject(manager), store), ...ofJobs(jobs.map(referenceOf), store)]
+/** The Workloads of the jobs that mount the volumes of a VolumeManager. */
+function* ofVolumeManager(manager: K8sObject, store: ObjectStore): Generator<string | undefined> {
+  yield* withIndex('volumeManager', keyOfObject(manager), store)
+  for (const type of store.typesWithIndex('references'))
+    for (const job of store.byIndex(type, 'references', dependencyKey(manager))) yield* ofJob(referenceOf(job), store)
 }
 
-/** Returns the Workloads of these jobs, and of the jobs that they control: a claim may name the Deployment of a pod. */
-function withJobs(keys: readonly string[], store: ObjectStore): string[] {
+function* ofJob(job: WorkloadReference, store: ObjectStore): Generator<string | undefined> {
+  yield* withIndex('job', workloadKey(job), store)
+  yield undefined
+}
+
+/** @param known the keys of jobs that need no second look; those of this look are added */
+function* ofJobsBelow(key: string, known: Set<string>, store: ObjectStore): Generator<string | undefined> {
+  if (known.has(key)) return
   const types = store.typesWithIndex('controller') as readonly ResourceType<Workload>[]
-  const known = new Set(keys)
+  const found = new Set([key])
   // The iteration goes on with the keys that are added.
-  for (const key of known)
+  for (const each of found) {
+    known.add(each)
+    yield* withIndex('job', each, store)
+    yield undefined
     for (const type of types)
-      for (const job of store.byIndex(type, 'controller', key)) known.add(workloadKey(referenceOf(job)))
-  return [...known].flatMap((key) => withIndex('job', key, store))
+      for (const job of store.byIndex(type, 'controller', each)) {
+        const below = workloadKey(referenceOf(job))
+        if (!known.has(below)) found.add(below)
+      }
+  }
 }
 
 function withIndex(index: string, key: string, store: ObjectStore): string[] {

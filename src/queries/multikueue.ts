@@ -63,8 +63,8 @@ export function gatherNomination(
   })
 }
 
-/** Returns the keys of the Workloads whose nomination a change concerns. */
-export function nominationsConcerned(change: StoreChange, store: ObjectStore): string[] {
+/** Returns the keys of the Workloads whose nomination a change concerns, as `workloadsConcerned` does. */
+export function nominationsConcerned(change: StoreChange, store: ObjectStore): Iterable<string | undefined> {
   const { type, before, after } = change
   const names = sortedUnique([before, after].flatMap((object) => object?.metadata.name ?? []))
   switch (type.kind) {
