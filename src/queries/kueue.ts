@@ -20,7 +20,7 @@ import type { Workload } from '../core/dependencies/workload.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { CheckInput } from '../core/kueue/decide-check.ts'
 import { isDataCheck } from '../core/kueue/plan-admission-check.ts'
-import { jobsOf, lacksJob, lacksPodMetadata, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
+import { jobsOf, lacksJob, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
 import type { HoldAnnotation } from '../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding } from '../core/resource-binding/derive.ts'
@@ -67,7 +67,7 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
   const managers = volumeManagersOf(store, workload.metadata.namespace)
   return defined({
     input: {
-      unknown: whyDataUnknown(store) ?? whyJobUnknown(workload, store),
+      unknown: whyDataUnknown(store) ?? (inHub ? whyPolicyUnknown : whyJobUnknown)(workload, store),
       lacksJob: lacksJob(workload),
       placements: decided.map(({ decision }) => decision),
       volumes:
@@ -96,15 +96,36 @@ export function whyDataUnknown(store: ObjectStore): string | undefined {
 }
 
 /**
- * Returns why the data that a job names may be unknown: only the job has the annotations of its pods, and it is not cached. Undefined if it is
- * known. On a hub the decision on the binding says it.
+ * Returns why a claim or a volume for a Workload may be unknown; undefined if all are known. Only the cached job names its controller, and has
+ * the annotations of its pods.
  */
 export function whyJobUnknown(workload: KueueWorkload, store: ObjectStore): string | undefined {
-  if (!lacksPodMetadata(workload) || isHub(store)) return undefined
-  const jobs = jobsOf(workload).map((job) => ({ job, type: workloadTypeOf(job, store) }))
-  const isKnown = jobs.some(({ job, type }) => !type || !store.serves(type) || cachedJob(job, store))
-  const [first] = jobs
-  return first && !isKnown ? `its job, ${first.job.kind} ${first.job.name}, is not cached yet` : undefined
+  const owners = jobsOf(workload)
+  const reason = whyNotCached(owners, (job) => isKnown(job, store))
+  if (reason !== undefined) return reason
+  const own = new Set(owners.map(workloadKey))
+  const controller = jobsAround(workload, store).find((job) => !own.has(workloadKey(job)) && !isKnown(job, store))
+  return controller && `a controller of its job, ${controller.kind} ${controller.name}, is not cached yet`
+}
+
+/** On a hub, the binding of a job has its placement. Without a binding, the labels of the cached job choose its policy. */
+function whyPolicyUnknown(workload: KueueWorkload, store: ObjectStore): string | undefined {
+  return whyNotCached(jobsOf(workload), (job) => bindingsOfWorkload(job, store).length > 0 || isKnown(job, store))
+}
+
+/** One known owner is enough: a group of pods keeps those that were replaced as owners. */
+function whyNotCached(
+  owners: readonly WorkloadReference[],
+  isFound: (job: WorkloadReference) => boolean,
+): string | undefined {
+  const [first] = owners
+  return first && !owners.some(isFound) ? `its job, ${first.kind} ${first.name}, is not cached yet` : undefined
+}
+
+/** Whether a job is cached, or is of a kind that is not. */
+function isKnown(job: WorkloadReference, store: ObjectStore): boolean {
+  const type = workloadTypeOf(job, store)
+  return !type || !store.serves(type) || store.get(type, job.namespace, job.name) !== undefined
 }
 
 /**

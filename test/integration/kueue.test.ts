@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
-import { clusters, resourceBindings } from '../../src/api/karmada.ts'
+import { clusters, propagationPolicies, resourceBindings } from '../../src/api/karmada.ts'
 import {
   type AdmissionCheck,
   type AdmissionCheckState,
@@ -28,6 +28,7 @@ import {
   makeCluster,
   makeKueueWorkload,
   makeNamespace,
+  makePolicy,
   makeSource,
   makeVolumeManager,
   NOW,
@@ -51,8 +52,24 @@ interface World {
   advance(ms: number): void
 }
 
-/** Starts the loops on a Workload and its check; other objects come later, or before. */
+const [jobType, cronJobs, replicaSets, deployments] = [
+  SHIPPED_KINDS.find('batch/v1', 'Job'),
+  SHIPPED_KINDS.find('batch/v1', 'CronJob'),
+  SHIPPED_KINDS.find('apps/v1', 'ReplicaSet'),
+  SHIPPED_KINDS.find('apps/v1', 'Deployment'),
+].map((kind) => kind?.type) as [ResourceType, ResourceType, ResourceType, ResourceType]
+const JOB_NAME = { name: 'train', namespace: 'default' }
+
+/** Starts the loops on a Workload and its check, with its Job if no other one is given; other objects come later, or before. */
 async function start(workload: KueueWorkload, ...objects: [ResourceType, K8sObject][]): Promise<World> {
+  return startWith({ hasJob: !objects.some(([type]) => type === jobType) }, workload, ...objects)
+}
+
+async function startWith(
+  { hasJob }: { hasJob: boolean },
+  workload: KueueWorkload,
+  ...objects: [ResourceType, K8sObject][]
+): Promise<World> {
   const store = await storeOf([], [...cachedKinds, ...kueueKinds])
   let now = NOW
   const world: World = {
@@ -72,7 +89,10 @@ async function start(workload: KueueWorkload, ...objects: [ResourceType, K8sObje
       now += ms
     },
   }
-  await world.put(...objects, [admissionChecks, makeAdmissionCheck()], [kueueWorkloads, workload])
+  const jobs = hasJob
+    ? [[jobType, { apiVersion: '', kind: 'Job', metadata: JOB_NAME }] as [ResourceType, K8sObject]]
+    : []
+  await world.put(...jobs, ...objects, [admissionChecks, makeAdmissionCheck()], [kueueWorkloads, workload])
   const { status } = workload
   await store.patch(kueueWorkloads, { namespace: 'default', name: 'job-train' }, { status }, { subresource: 'status' })
   runLoops({ store, loops: [admissionCheckLoop, kueueWorkloadLoop], now: () => now })
@@ -168,7 +188,6 @@ test.each(['of a member', 'of a hub'])(
         ...{ name, state: 'Pending', message: '', lastTransitionTime: '2026-01-02T03:00:00Z' },
       }),
     )
-    const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType
     const job = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -177,7 +196,7 @@ test.each(['of a member', 'of a hub'])(
     }
     const { store } = await start(
       makeKueueWorkload({ volumes: VOLUMES, checks }),
-      [jobs, job as K8sObject],
+      [jobType, job as K8sObject],
       [admissionChecks, makeAdmissionCheck(spec, { name: 'workers' })],
       ...(where === 'of a hub' ? [[clusters, makeCluster('member1')] as [ResourceType, K8sObject]] : []),
     )
@@ -204,8 +223,8 @@ function workloadOf(apiVersion: string, kind: string, name: string): KueueWorklo
   return { ...workload, spec: { ...workload.spec, podSets } }
 }
 
-function owned(kind: string, name: string, owner: { apiVersion: string; kind: string; name: string }): K8sObject {
-  const ownerReferences = [{ ...owner, uid: 'u2', controller: true }]
+function owned(kind: string, name: string, owner?: { apiVersion: string; kind: string; name: string }): K8sObject {
+  const ownerReferences = owner && [{ ...owner, uid: 'u2', controller: true }]
   return {
     apiVersion: '',
     kind,
@@ -245,34 +264,73 @@ test('a Workload whose job is not cached yet waits for it, if only the job has t
   await shows('Pending', MISSING)
 })
 
+test('a Workload whose Job is not cached yet waits for it: a claim may name the CronJob of the Job', async () => {
+  const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
+  const { shows, put } = await startWith({ hasJob: false }, makeKueueWorkload(), [
+    dataSourceClaims,
+    claim({ workload }),
+  ])
+  await shows('Pending', 'its job, Job train, is not cached yet')
+  await put([jobType, owned('Job', 'train', workload)])
+  await shows('Pending', HELD)
+})
+
+test('on a hub, a job without a binding waits until it is cached: its labels choose the policy', async () => {
+  const placement = { clusterAffinity: { clusterNames: ['member1'] } }
+  const labelSelector = { matchLabels: { team: 'red' } }
+  const selector = { apiVersion: 'batch/v1', kind: 'Job', labelSelector }
+  const policy = makePolicy({ resourceSelectors: [selector], placement }, { namespace: 'default' })
+  const { shows, put } = await startWith(
+    { hasJob: false },
+    makeKueueWorkload(),
+    ...['member1', 'member2'].map((name): [ResourceType, K8sObject] => [clusters, makeCluster(name)]),
+    [propagationPolicies, policy],
+    [dataSources, source()],
+    [dataSourceClaims, claim()],
+  )
+  await shows('Pending', 'its job, Job train, is not cached yet')
+  await put([jobType, { apiVersion: '', kind: 'Job', metadata: { ...JOB_NAME, labels: { team: 'red' } } }])
+  await shows('Pending', 'default/sales (member2): the data is in member2, which the policy does not allow')
+})
+
 test('a job of a kind that is not cached does not hold its Workload', async () => {
   const { shows } = await start(workloadOf('example.com/v1', 'Train', 'train'))
   await shows('Ready', NO_DATA)
 })
 
-test.each(['claim', 'ReplicaSet'])('a claim of a Deployment holds its pods; seen last: the %s', async (last) => {
-  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
-  const replicaSets = SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType
-  const ofClaim: [ResourceType, K8sObject] = [dataSourceClaims, claim({ workload })]
-  const ofReplicaSet: [ResourceType, K8sObject] = [replicaSets, owned('ReplicaSet', 'train-5d8f', workload)]
-  const [first, second] = last === 'claim' ? [ofReplicaSet, ofClaim] : [ofClaim, ofReplicaSet]
-  const { shows, put } = await start(workloadOf('v1', 'Pod', 'train-5d8f-x2x'), first, [
-    pods,
-    owned('Pod', 'train-5d8f-x2x', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' }),
-  ])
-  await shows('Ready', NO_DATA)
-  await put(second)
-  await shows('Pending', HELD)
-  await put([dataSources, source()])
-  await shows('Ready', LOCATED)
-})
+const UNKNOWN = 'a controller of its job, ReplicaSet train-5d8f, is not cached yet'
+
+test.each([
+  { last: 'claim', first: ['Ready', NO_DATA] },
+  { last: 'ReplicaSet', first: ['Pending', UNKNOWN] },
+] as const)(
+  'a claim of a Deployment holds its pods; seen last: the $last',
+  async ({ last, first: [state, message] }) => {
+    const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'train' }
+    const ofClaim: [ResourceType, K8sObject] = [dataSourceClaims, claim({ workload })]
+    const ofReplicaSet: [ResourceType, K8sObject] = [replicaSets, owned('ReplicaSet', 'train-5d8f', workload)]
+    const [first, second] = last === 'claim' ? [ofReplicaSet, ofClaim] : [ofClaim, ofReplicaSet]
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train-5d8f' }
+    const { shows, put } = await start(
+      workloadOf('v1', 'Pod', 'train-5d8f-x2x'),
+      first,
+      [deployments, owned('Deployment', 'train')],
+      [pods, owned('Pod', 'train-5d8f-x2x', owner)],
+    )
+    await shows(state, message)
+    await put(second)
+    await shows('Pending', HELD)
+    await put([dataSources, source()])
+    await shows('Ready', LOCATED)
+  },
+)
 
 test('a claim of a CronJob holds the Workloads of its Jobs', async () => {
   const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
-  const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType
   const { shows, put } = await start(
     makeKueueWorkload(),
-    [jobs, owned('Job', 'train', workload)],
+    [cronJobs, owned('CronJob', 'nightly')],
+    [jobType, owned('Job', 'train', workload)],
     [dataSourceClaims, claim({ workload })],
   )
   await shows('Pending', HELD)

@@ -23,6 +23,7 @@ import { storeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
 
 const JOB = { apiVersion: 'batch/v1', kind: 'Job', name: 'train' }
+const jobs = SHIPPED_KINDS.find('batch/v1', 'Job')?.type as ResourceType
 const REFERENCE = { namespace: 'default', name: 'job-train' }
 const OTHER_REASON = 'OtherDispatcher'
 const claim = (spec: Partial<DataSourceClaim['spec']> = {}) => makeClaim({ workload: JOB, ...spec })
@@ -70,6 +71,8 @@ async function start(...objects: [ResourceType, K8sObject][]): Promise<World> {
     },
   }
   const initial = makeKueueWorkload({ checks: [pending] })
+  if (!objects.some(([type]) => type === jobs))
+    await world.put([jobs, bare('Job', { name: 'train', namespace: 'default' })])
   await world.put(...objects, [admissionChecks, check], [kueueWorkloads, initial])
   if (!objects.some(([type]) => type === multiKueueConfigs)) await world.put([multiKueueConfigs, config('w2', 'w1')])
   await world.setStatus(initial.status ?? {})
@@ -92,6 +95,10 @@ test('a claim of a Deployment chooses the worker of the pods of its ReplicaSets'
     spec: { containers: [] },
   })
   const { store, nominates } = await start(
+    [
+      SHIPPED_KINDS.find('apps/v1', 'Deployment')?.type as ResourceType,
+      bare('Deployment', { name: 'app', namespace: 'default' }),
+    ],
     [SHIPPED_KINDS.find('apps/v1', 'ReplicaSet')?.type as ResourceType, owned('ReplicaSet', 'app-5d8f', workload)],
     [pods, owned('Pod', 'app-5d8f-x2x', replicaSet)],
     [dataSourceClaims, claim({ workload })],
@@ -100,6 +107,20 @@ test('a claim of a Deployment chooses the worker of the pods of its ReplicaSets'
   await nominates('w2', 'w1')
   const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'app-5d8f-x2x', uid: 'u1', controller: true }]
   await store.patch(kueueWorkloads, REFERENCE, { metadata: { ownerReferences } })
+  await nominates('w1')
+})
+
+test('nothing is nominated until the controller of its job is cached: a claim may name it', async () => {
+  const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
+  const ownerReferences = [{ ...workload, uid: 'u2', controller: true }]
+  const { shows, put, nominates } = await start(
+    [jobs, bare('Job', { name: 'train', namespace: 'default', ownerReferences })],
+    [dataSources, source('w1')],
+    [dataSourceClaims, claim({ workload })],
+  )
+  await shows('False OnHold: a controller of its job, CronJob nightly, is not cached yet')
+  const cronJobs = SHIPPED_KINDS.find('batch/v1', 'CronJob')?.type as ResourceType
+  await put([cronJobs, bare('CronJob', { name: 'nightly', namespace: 'default' })])
   await nominates('w1')
 })
 
@@ -168,7 +189,7 @@ test('a Workload that a worker has is left as it is', async () => {
   await setStatus({ clusterName: 'w1', nominatedClusterNames: null })
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'other', uid: 'u2' }
   const witness = makeKueueWorkload({ checks: [pending] }, { name: 'witness', ownerReferences: [owner] })
-  await put([kueueWorkloads, witness])
+  await put([jobs, bare('Job', { name: 'other', namespace: 'default' })], [kueueWorkloads, witness])
   const { status } = witness
   await store.patch(kueueWorkloads, { namespace: 'default', name: 'witness' }, { status }, { subresource: 'status' })
   await expect

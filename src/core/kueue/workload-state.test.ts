@@ -9,7 +9,6 @@ import {
   isOpen,
   jobsOf,
   lacksJob,
-  lacksPodMetadata,
   nominatedClusters,
   reservedSince,
   volumeAnnotationsOf,
@@ -83,16 +82,6 @@ test.each([
   const metadata = { ...(labels && { labels }), annotations: { [VOLUMES_ANNOTATION]: '{"name":"a"}' } }
   const podSets = [{ name: 'main', template: { metadata, spec: { containers: [] } } }]
   expect(volumeManagersNamed({ ...makeKueueWorkload(), spec: { podSets } })).toEqual(named)
-})
-
-test.each([
-  { name: 'labels', metadata: { labels: { app: 'x' } }, lacks: false },
-  { name: 'annotations', metadata: { annotations: { note: 'x' } }, lacks: false },
-  { name: 'neither', metadata: {}, lacks: true },
-  { name: 'no metadata', metadata: undefined, lacks: true },
-])('a pod template with $name: only the job has the annotations of its pods: $lacks', ({ metadata, lacks }) => {
-  const podSets = [{ name: 'main', template: { ...(metadata && { metadata }), spec: { containers: [] } } }]
-  expect(lacksPodMetadata({ ...makeKueueWorkload(), spec: { podSets } })).toBe(lacks)
 })
 
 test.each<{ name: string; workload: KueueWorkload; waits: boolean }>([

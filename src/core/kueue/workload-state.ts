@@ -74,14 +74,6 @@ export function volumeAnnotationsOf(workload: KueueWorkload): string[] {
   return sortedUnique(templateMetadata(workload).filter(mayRequest).flatMap(volumesAnnotationOf))
 }
 
-/**
- * Whether a pod template has no metadata, so that only the job has the annotations of its pods. Kueue copies the spec alone of the pods of
- * Deployments, StatefulSets, LeaderWorkerSets, pod groups and plain pods (kueue, pkg/controller/jobs/pod).
- */
-export function lacksPodMetadata(workload: KueueWorkload): boolean {
-  return templateMetadata(workload).some((metadata) => !metadata?.labels && !metadata?.annotations)
-}
-
 function templateMetadata({ spec }: KueueWorkload): (ObjectMeta | undefined)[] {
   const podSets = Array.isArray(spec?.podSets) ? spec.podSets : []
   return podSets.map((podSet) => (isObject(podSet) ? podSet.template?.metadata : undefined))

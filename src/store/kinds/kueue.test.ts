@@ -10,7 +10,7 @@ import {
   multiKueueClusters,
   multiKueueConfigs,
 } from '../../api/kueue.ts'
-import { awaitsChecks, lacksPodMetadata, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
+import { awaitsChecks, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
 import type { CachedKind } from '../store.ts'
 import { kueueKinds, multiKueueKinds } from './kueue.ts'
 
@@ -29,13 +29,6 @@ test('a Workload with quota keeps all of its checks, its jobs and its volumes', 
   expect(workloads.indexes['job']?.(kept)).toEqual(['batch/Job/default/train'])
   expect(workloads.indexes['volumeManager']?.(kept)).toEqual(['default/weights'])
   expect(workloads.indexes['check']?.(kept)).toEqual(['other'])
-})
-
-test('a Workload whose pod templates have no metadata is cached so, beside those that have some', () => {
-  const raw = makeKueueWorkload({ volumes: '{"name":"weights"}' })
-  const podSets = [...(raw.spec.podSets ?? []), { name: 'worker', template: { spec: { containers: [] } } }]
-  const kept = workloads.keep({ ...raw, spec: { podSets } })
-  expect([lacksPodMetadata(raw), lacksPodMetadata(kept), volumeManagersNamed(kept)]).toEqual([false, true, ['weights']])
 })
 
 test.each([

@@ -17,7 +17,6 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import {
   awaitsChecks,
   jobsOf,
-  lacksPodMetadata,
   NOMINATED,
   volumeAnnotationsOf,
   volumeManagersNamed,
@@ -58,10 +57,7 @@ const workloadKind: CachedKind<KueueWorkload> = {
       metadata: { ...kept.metadata, ...defined({ ownerReferences }) },
       spec: defined({
         active: spec.active,
-        podSets: [
-          ...volumeAnnotationsOf(raw).map(requesting),
-          ...(lacksPodMetadata(raw) ? [{ spec: { containers: [] } }] : []),
-        ].map((template, i) => ({ name: String(i), template })),
+        podSets: volumeAnnotationsOf(raw).map((volumes, i) => ({ name: String(i), template: requesting(volumes) })),
       }),
       status: defined({
         conditions: status?.conditions?.filter(({ type }) => CONDITIONS.includes(type)),
