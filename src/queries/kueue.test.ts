@@ -3,8 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { makeClaim, makeKueueWorkload, makeVolumeManager } from '../../test/builders.ts'
 import { storeOf, typeOf } from '../../test/stores.ts'
 import { kueueWorkloads } from '../api/kueue.ts'
-import type { K8sObject } from '../api/meta.ts'
-import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { buildWorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { allKinds, cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { kueueKinds } from '../store/kinds/kueue.ts'
 import { workloadsConcerned } from './kueue.ts'
 
@@ -26,8 +27,8 @@ const podsOf = (owner: typeof JOB, count: number, annotations = {}) =>
   )
 
 /** Opens a store with a Workload `job-NAME` for each of these jobs, and returns what the function yields for a change. */
-async function lookFor(jobs: readonly (typeof JOB)[], objects: readonly K8sObject[]) {
-  const store = await storeOf(objects, [...cachedKinds, ...kueueKinds])
+async function lookFor(jobs: readonly (typeof JOB)[], objects: readonly K8sObject[], kinds = cachedKinds) {
+  const store = await storeOf(objects, [...kinds, ...kueueKinds])
   for (const job of jobs) {
     const ownerReferences = [{ ...job, uid: 'u1', controller: true }]
     const workload = makeKueueWorkload({}, { name: `job-${job.name}`, ownerReferences })
@@ -36,9 +37,9 @@ async function lookFor(jobs: readonly (typeof JOB)[], objects: readonly K8sObjec
     const reference = { namespace: 'default', name: `job-${job.name}` }
     await store.patch(kueueWorkloads, reference, { status }, { subresource: 'status' })
   }
-  return (before: K8sObject | undefined, after: K8sObject | undefined) => {
+  return (before: K8sObject | undefined, after: K8sObject | undefined, ofKind?: ResourceType) => {
     const { apiVersion, kind } = (after ?? before) as K8sObject
-    const type = typeOf(apiVersion, kind)
+    const type = ofKind ?? typeOf(apiVersion, kind)
     const stored = (given: K8sObject) => store.get(type, given.metadata.namespace, given.metadata.name ?? '') ?? given
     const lookUp = vi.spyOn(store, 'byIndex')
     const change = { type, ...(before && { before: stored(before) }), ...(after && { after: stored(after) }) }
@@ -79,4 +80,19 @@ test('a new status of a VolumeManager concerns the Workloads of the pods that mo
   expect([keys, pauses]).toEqual([['default/job-train-5'], PODS])
   // One for each pod, and one for each kind.
   expect(lookUps).toBeLessThan(2 * PODS)
+})
+
+test('a job of a configured kind that is called Workload too concerns its Workload of Kueue', async () => {
+  const job = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload', name: 'train' }
+  const entry = {
+    group: 'carto.run',
+    versions: ['v1alpha1'],
+    kind: 'Workload',
+    plural: 'workloads',
+    templates: ['spec.template'],
+  }
+  const kinds = buildWorkloadKinds([entry])
+  const look = await lookFor([job], [], allKinds(kinds))
+  const type = kinds.find(job.apiVersion, job.kind)?.type as ResourceType
+  expect(look(undefined, object(job), type).keys).toEqual(['default/job-train'])
 })

@@ -169,11 +169,12 @@ export function dataCheckNamed(name: string, store: ObjectStore): AdmissionCheck
 export function* workloadsConcerned(change: StoreChange, store: ObjectStore): Generator<string | undefined> {
   const { type, before, after } = change
   const objects = [before, after].filter((object) => object !== undefined)
+  // Also of a deleted one, which a loop with a memory forgets. A configured kind of another group may be called Workload too.
+  if (type.kind === kueueWorkloads.kind && type.group === kueueWorkloads.group) {
+    yield* objects.slice(-1).map(keyOfObject)
+    return
+  }
   switch (type.kind) {
-    case kueueWorkloads.kind:
-      // Also of a deleted one, which a loop with a memory forgets.
-      if (type.group === kueueWorkloads.group) yield* objects.slice(-1).map(keyOfObject)
-      return
     case admissionChecks.kind:
       yield* objects.flatMap(({ metadata }) => workloadsWithCheck(metadata.name ?? '', store))
       return
