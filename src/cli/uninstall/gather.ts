@@ -39,10 +39,21 @@ export interface Gathered {
   candidates: readonly Candidate[]
   /** The objects that are being deleted. */
   ending: readonly Candidate[]
-  /** What stays, and why: `Kind namespace/name: …`. */
-  keeps: readonly string[]
+  keeps: readonly Kept[]
   /** The kinds that may not be read, each with the reason and the remedy. */
   unreadable: readonly string[]
+}
+
+/** What stays of an object, and why. */
+export interface Kept {
+  /** `Kind namespace/name`. */
+  title: string
+  what: string
+}
+
+/** Returns `Kind namespace/name: what stays`. */
+export function keptLine({ title, what }: Kept): string {
+  return `${title}: ${what}`
 }
 
 /** Returns `Kind namespace/name`. */
@@ -86,7 +97,9 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
   return {
     candidates: found.filter(({ removal }) => removal.write !== undefined),
     ending: found.filter(({ removal }) => removal.isEnding),
-    keeps: found.flatMap((candidate) => candidate.removal.keeps.map((what) => `${candidateTitle(candidate)}: ${what}`)),
+    keeps: found.flatMap((candidate) =>
+      candidate.removal.keeps.map((what) => ({ title: candidateTitle(candidate), what })),
+    ),
     unreadable,
   }
 }

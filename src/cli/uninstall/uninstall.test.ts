@@ -416,6 +416,19 @@ describe('a replica of Lodestone', () => {
       expect(find(volumeManagers, 'sales', 'default')).toBeDefined()
     })
 
+    test('the plan names the data that --yes deletes, and what else stays', async () => {
+      const labels = { [`${keys.DEPENDED_BY_LABEL_PREFIX}1`]: '' }
+      server.put(resourceBindings, makeBinding({}, { labels }))
+      const { status: code, stdout } = await run('uninstall')
+      expect({ code, kept: stdout.match(/^kept: .*$/gm) }).toEqual({
+        code: 0,
+        kept: [
+          `kept: data that --yes deletes, unless --keep-data is given: n1:${replica.path}`,
+          'kept: ResourceBinding default/app-deployment: spec.requiredBy: without it Karmada would delete the dependency',
+        ],
+      })
+    })
+
     test('with a leader it deletes the VolumeManagers, and waits until Lodestone has deleted the data', async () => {
       putLease('host_1', {}, 60)
       const running = run('uninstall', '--yes')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { defined } from '../../base/json.ts'
 import { admissionRules } from '../../core/uninstall/installation.ts'
-import type { NodeData } from '../../core/uninstall/volumes.ts'
+import { dataKept, type NodeData } from '../../core/uninstall/volumes.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
@@ -25,6 +25,7 @@ import {
   gatherBy,
   gatherTraces,
   isForbidden,
+  keptLine,
   type UninstallContext,
 } from './gather.ts'
 import { deleteLease, findAllLeases, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
@@ -130,8 +131,12 @@ async function preview(context: UninstallContext, wanted: Wanted): Promise<Repor
   const { candidates, keeps, unreadable } = await gatherTraces(context, wanted)
   const removed = candidates.map(({ removal, ...object }) => ({ ...object, removes: removal.removes }))
   const data = wanted.keepsData ? [] : await findData(context)
-  const deleted = data.length > 0 ? [`data that --yes deletes, unless --keep-data is given: ${listData(data)}`] : []
-  return { result: 'planned', removed, keeps: deleted.length > 0 ? deleted : keeps, failures: unreadable }
+  const deleted = new Set(data.map(dataKept))
+  const kept = [
+    ...(data.length > 0 ? [`data that --yes deletes, unless --keep-data is given: ${listData(data)}`] : []),
+    ...keeps.filter(({ what }) => !deleted.has(what)).map(keptLine),
+  ]
+  return { result: 'planned', removed, keeps: kept, failures: unreadable }
 }
 
 async function remove(
@@ -253,7 +258,7 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
       await removeEach(gathered, context, done)
     } else {
       // What stays now, such as a field without its annotation, is not known to the next pass.
-      for (const line of gathered.keeps) done.keeps.add(line)
+      for (const one of gathered.keeps) done.keeps.add(keptLine(one))
       if (gathered.ending.length === 0 || performance.now() >= endsAt) {
         for (const one of gathered.ending) done.keeps.add(`${candidateTitle(one)}: ${ENDING}`)
         break
@@ -266,7 +271,7 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
 
 /** Writes the objects kind by kind, in the order of the rules, a few of one kind at the same time. */
 async function removeEach({ candidates, keeps, unreadable }: Gathered, context: UninstallContext, done: Done) {
-  for (const line of keeps) done.keeps.add(line)
+  for (const one of keeps) done.keeps.add(keptLine(one))
   done.failures.push(...unreadable)
   for (const members of Map.groupBy(candidates, ({ rule }) => rule).values()) {
     const queue = members.values()

@@ -83,7 +83,8 @@ export function leftoversOn({ metadata }: K8sObject): NodeData[] {
   })
 }
 
-function dataKept({ node, path }: NodeData): string {
+/** Returns what the removal of a VolumeManager or a node keeps. */
+export function dataKept({ node, path }: NodeData): string {
   return `data on node ${node}: ${path}`
 }
 
