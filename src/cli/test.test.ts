@@ -346,6 +346,11 @@ describe('an invalid test file exits with 2, prints each error with its line, ru
     expect(several.stderr).toMatch(/has 2 matching objects; set when.kind and when.name\n$/)
   })
 
+  test('a name that would steer a terminal', async () => {
+    const { stderr } = await runOne({ ...narrowed, 'given\u001b[2J': [] })
+    expect(stderr).toMatch(/^a.yaml:\d+: given \[2J: unknown field/)
+  })
+
   test('a folder without tests', async () => {
     const { status, stderr } = await runOne(makePolicy())
     expect(status).toBe(2)

@@ -1,5 +1,6 @@
 /** `lodestone test`: runs manifests with expected results. */
 import { setImmediate } from 'node:timers/promises'
+import { printable } from '../base/printable.ts'
 import { type Arguments, type Command, type CommandIo, painter, UsageError } from './command.ts'
 import type { TestCase } from './conversations/complete-test.ts'
 import { readTests } from './conversations/read-tests.ts'
@@ -41,7 +42,7 @@ async function runTests(args: Arguments, io: CommandIo): Promise<number> {
   const pattern = readPattern(args.text('run'))
   const reads = await Promise.all(paths.map(readTests))
   const errors = reads.flatMap((read) => read.errors)
-  for (const error of errors) io.stderr.write(`${error}\n`)
+  for (const error of errors) io.stderr.write(`${printable(error)}\n`)
   if (errors.length > 0) return 2
   const files = reads.flatMap((read) => read.files)
   // A pipeline with a wrong path must not look like one whose tests pass.

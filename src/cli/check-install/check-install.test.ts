@@ -3,9 +3,16 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makeSource } from '../../../test/builders.ts'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '../../api/admission-policy.ts'
+import { dataSources } from '../../api/data-source.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import type { K8sObject } from '../../api/meta.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedAbsencePolicies } from '../../app/registration.ts'
+import { type ApiRequest, json } from '../../store/cluster/api-responses.fake.ts'
+import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
 import { absencePolicyBindings } from '../../webhooks/absence.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
@@ -53,6 +60,21 @@ test('--wait repeats the checks also if the connection breaks during one of them
   const [first, second] = stderr.split('\n')
   expect(first).toMatch(/^lodestone check-install: waiting for GET /)
   expect(second).toMatch(/^lodestone check-install: waiting for .*crds/)
+})
+
+test('the text of an object cannot steer a terminal', async () => {
+  const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+  const source = makeSource()
+  server.put(dataSources, source)
+  server.put(dataSourceClaims, { ...makeClaim(), status: { boundDataSource: source.metadata.name } } as K8sObject)
+  const locality = { state: 'Narrowed', message: 'evil\u001b[2J', claims: ['default/sales'], required: ['member2'] }
+  const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } })
+  const isDryRun = ({ method, path }: ApiRequest) => method === 'POST' && path.endsWith('/resourcebindings')
+  server.misbehave(isDryRun, json(201, narrowed))
+
+  const { stdout } = await runWords(['check-install', '--kubeconfig', makeKubeconfig(server.url)])
+
+  expect(stdout).toContain('the binding for claim default/sales is changed: evil [2J\n')
 })
 
 describe('the CA bundle of a webhook', () => {

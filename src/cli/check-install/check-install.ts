@@ -1,6 +1,7 @@
 /** `lodestone check-install`: checks an installation, and waits until it works. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
+import { printable } from '../../base/printable.ts'
 import { UserError } from '../../base/user-error.ts'
 import { RequestError } from '../../store/cluster/api-error.ts'
 import { type Arguments, type Command, type CommandIo, type Paint, painter } from '../command.ts'
@@ -124,8 +125,9 @@ function renderText(findings: readonly NamedFinding[], paint: Paint): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings
     .map(({ name, result, message, remedy }) => {
-      const line = `${paint(COLORS[result], SIGNS[result])} ${name.padEnd(width)}  ${message}\n`
-      return remedy ? `${line}${' '.repeat(width + 4)}→ ${remedy}\n` : line
+      // A message may have names and texts of objects.
+      const line = `${paint(COLORS[result], SIGNS[result])} ${name.padEnd(width)}  ${printable(message)}\n`
+      return remedy ? `${line}${' '.repeat(width + 4)}→ ${printable(remedy)}\n` : line
     })
     .join('')
 }

@@ -123,6 +123,14 @@ test('--keep-suspensions leaves suspended workloads to their controller', async 
   expect(stdout).not.toContain('waits-deployment')
 })
 
+test('the message of a hold cannot steer a terminal', async () => {
+  const hold = JSON.stringify({ message: 'evil\u001b[2J', reason: 'Unresolved', since: '2026-11-20T12:00:00Z' })
+  const annotations = { [EXCLUDED]: 'member2', 'lodestone.dev/hold': hold }
+  server.put(resourceBindings, makeBinding({}, { annotations }))
+  const { stdout } = await migrate('--apply')
+  expect(stdout).toContain('; now on hold: evil [2J\n')
+})
+
 describe('with --apply', () => {
   const isPatch = ({ method }: ApiRequest) => method === 'PATCH'
 

@@ -1,4 +1,5 @@
 /** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
+import { printable } from '../../base/printable.ts'
 import { formatCount } from '../../base/quantity.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
@@ -87,7 +88,7 @@ async function migrateOne(candidate: Candidate, context: MigrationContext): Prom
 /** Prints what is to do, or was done, with an object, or why that failed. Returns whether it worked; the next objects follow in any case. */
 async function report(candidate: Candidate, describe: () => Promise<string>, io: CommandIo): Promise<boolean> {
   try {
-    io.stdout.write(`${bindingTitle(candidate)}: ${await describe()}\n`)
+    io.stdout.write(`${bindingTitle(candidate)}: ${printable(await describe())}\n`)
     return true
   } catch (error) {
     const reason = objectFailure(error)
