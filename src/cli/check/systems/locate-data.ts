@@ -41,7 +41,7 @@ export interface LocateInput {
 const MAX_CONCURRENT = 8
 const TIMEOUT_MS = 30_000
 
-/** Stores a DataSource for each claim whose data a system locates. A stored answer stays. */
+/** Stores a DataSource for each claim whose data a system locates. A stored answer stays. Throws when the signal of the input aborts. */
 export async function locateData(input: LocateInput): Promise<Finding[]> {
   const { store, source, claims } = input
   const open = new Map(
@@ -66,6 +66,8 @@ export async function locateData(input: LocateInput): Promise<Finding[]> {
       return system ? limit(() => locate(claim, system, { ...input, signal })) : undefined
     })
     const failed = (await Promise.all(ends)).filter((end) => end !== undefined)
+    // A report of an interrupted check would look like one of systems that do not answer.
+    input.signal.throwIfAborted()
     const invalid = systems
       .problems()
       .map(({ file, message }) => finding('invalid-system', message.replace(`${file}: `, ''), { file }))

@@ -165,6 +165,19 @@ describe('--query-systems', () => {
     expect(report.objects).toMatchObject([{ decision: 'Narrowed', reason: 'default/sales is in member2' }])
   })
 
+  test('ends with Ctrl-C while a system does not answer', async () => {
+    const ending = new AbortController()
+    const server = createServer(() => ending.abort())
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const folder = makeFolder({ 'hub.yaml': [workload, table, makePolicy()], 'systems/lake': rest(url) })
+    const config = join(makeFolder({ 'c.yaml': { systems: { directory: join(folder, 'systems') } } }), 'c.yaml')
+
+    const words = ['check', '-f', join(folder, 'hub.yaml'), '-c', config, '--query-systems']
+    expect(await runWords(words, { signal: ending.signal })).toEqual({ status: 130, stdout: '', stderr: '' })
+  })
+
   test('reports a system that does not answer, and holds the workload', async () => {
     const server = await startServer(() => ({ status: 403, body: {} }))
     const { report } = await checkWith({ lake: rest(server.url) }, ['--query-systems'], [table, makePolicy()])
