@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeFolder, runWords } from '../cli.fake.ts'
+import { sendTo } from '../ui/ui.fake.ts'
 import { cacheDirectoryOf } from './serve-config.ts'
 
 const FREE = ['--port', '0', '--health-port', '0']
@@ -123,6 +124,31 @@ describe('the certificates of a served folder', () => {
     const run = runWords(['serve', ...FREE, '--folder', 'examples/hub'], { env: { XDG_CACHE_HOME: '/proc/x' } })
     await expect(run).rejects.toThrow('cannot create the folder /proc/x; choose another one')
   })
+})
+
+test('the page of a served folder has the configuration of the server', async () => {
+  const systems = makeFolder({ lake: { system: 'lake', plugin: 'static', extra: { sources: [] } } })
+  const server = { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 }
+  const certificates = { directory: join(makeFolder(), 'certs') }
+  const folder = makeFolder({ 'lodestone.yaml': { server, certificates, systems: { directory: systems } } })
+  const words = ['--folder', 'examples/hub', '--page', '--config', join(folder, 'lodestone.yaml')]
+  const ending = new AbortController()
+  const opened = Promise.withResolvers<string>()
+  const write = (text: string | Uint8Array) => {
+    const [link] = /http:\S+\/open\?token=\S+/.exec(`${text}`) ?? []
+    if (link !== undefined) opened.resolve(link)
+  }
+  const running = runWords(['serve', ...FREE, ...words], { signal: ending.signal, stdout: { write } })
+
+  const link = await opened.promise
+  const cookie = (await sendTo(link)).headers['set-cookie']?.[0] ?? ''
+  const { items } = (await sendTo(`${new URL(link).origin}/v1/systems`, { headers: { cookie } })).json() as {
+    items: { name: string }[]
+  }
+  ending.abort()
+
+  expect(items.map(({ name }) => name)).toContain('lake')
+  expect((await running).status).toBe(0)
 })
 
 describe('the printed commands', () => {

@@ -94,7 +94,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     log.info({ objects: memorySizes(store) }, 'ready')
     if (folder !== undefined) {
       io.stdout.write(folderHints(folder, config, app.addresses, io.env))
-      if (args.flag('page')) page = servePage(folder, { ...io, signal })
+      if (args.flag('page')) page = servePage(args, { ...io, signal })
     }
     await aborted(signal)
   } finally {
@@ -105,11 +105,15 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   return 0
 }
 
-/** Serves the page of the folder until the end. Without a built page, the server goes on. */
-async function servePage(folder: string, io: CommandIo): Promise<void> {
+/** Serves the page of the folder until the end, with the configuration of the server. Without a built page, the server goes on. */
+async function servePage(args: Arguments, io: CommandIo): Promise<void> {
   const { ui } = await import('../ui/ui.ts')
+  const words = ['folder', 'config'].flatMap((option) => {
+    const value = args.text(option)
+    return value === undefined ? [] : [`--${option}=${value}`]
+  })
   try {
-    await ui.run(readArguments({ ...ui, name: 'ui', summary: '' }, ['--folder', folder]), io)
+    await ui.run(readArguments({ ...ui, name: 'ui', summary: '' }, words), io)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     io.stderr.write(`lodestone serve: ${error.message}\n`)
