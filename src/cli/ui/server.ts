@@ -192,11 +192,13 @@ export function buildPageServer(input: PageServerInput): PageServer {
     if (following >= MAX_EVENT_READERS) {
       return sendRejection(reply, { status: 503, message: `${MAX_EVENT_READERS} readers follow the events; close one` })
     }
+    reply.hijack()
+    // The reader may have left while the API server was asked about it. Then `close` was emitted before.
+    if (reply.raw.destroyed) return reply
     following += 1
     reply.raw.on('close', () => {
       following -= 1
     })
-    reply.hijack()
     connections.answered(request.raw.socket)
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.raw.setHeader(name, value)
     sendEvents(reply.raw, {
