@@ -105,6 +105,17 @@ test('a hold links to the claim that is not located, and not to one that is', ()
   })
 })
 
+test('of several claims, a hold links to the one that causes it', () => {
+  const claims = [
+    claim({ name: 'preferred', enforcement: 'Preferred' }),
+    claim({ name: 'not-permitted', location: 'NotPermitted' }),
+    claim({ name: 'required' }),
+  ]
+  for (const given of [claims, claims.toReversed()]) {
+    expect(rows({ holds: [hold()], claims: given })[0]?.blocker?.name).toBe('required')
+  }
+})
+
 describe('a volume', () => {
   test.each<{ name: string; of: Partial<VolumeReport>; waits: boolean }>([
     { name: 'waits while it is Pending', of: {}, waits: true },

@@ -46,12 +46,19 @@ export function waitingRows(report: StatusReport): WaitingRow[] {
   const systemNamed = new Map(systems.map((system) => [system.name, system]))
   const rows = [
     ...holds.map((hold) => {
-      const claim = claimsOf.get(workloadKey(hold.workload))?.[0]
+      const claim = causeOf(claimsOf.get(workloadKey(hold.workload)) ?? [])
       return holdRow(hold, claim, claim && systemNamed.get(claim.system))
     }),
     ...volumes.filter(isWaiting).map(volumeRow),
   ]
   return rows.sort(byBegin)
+}
+
+/** Returns the claim that puts a workload on hold: a required one that applies to it, if one of these is. */
+function causeOf(claims: readonly ClaimReport[]): ClaimReport | undefined {
+  return (
+    claims.find(({ enforcement, location }) => enforcement === 'Required' && location !== 'NotPermitted') ?? claims[0]
+  )
 }
 
 /** A completed volume waits for nothing, and neither does one with all of its replicas. */
