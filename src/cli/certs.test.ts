@@ -122,4 +122,14 @@ describe('certificates that Lodestone does not renew (certificates.source: files
     expect(status).toBe(2)
     expect(stderr).toContain('renew the files where they were issued')
   })
+
+  test('get no further host', async () => {
+    const directory = makeFolder()
+    await certs(directory)
+
+    const answer = await runWords(['certs', '--host', 'hub.example.org', '--config', configured(directory)])
+
+    const reason = `certificates.source is files: Lodestone does not change ${directory}; issue the files for this host`
+    expect(answer).toEqual({ status: 2, stdout: '', stderr: `lodestone certs: ${reason}\n` })
+  })
 })

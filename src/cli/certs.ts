@@ -58,6 +58,11 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
       `certificates.source is files: Lodestone does not renew ${directory}; renew the files where they were issued`,
     )
   }
+  if (source === 'files' && args.text('host') !== undefined) {
+    throw new UsageError(
+      `certificates.source is files: Lodestone does not change ${directory}; issue the files for this host`,
+    )
+  }
   for (const option of Object.keys(CONNECTION_OPTIONS)) {
     if (source !== 'secret' && args.text(option) !== undefined) {
       throw new UsageError(`--${option} needs certificates.source: secret in the configuration`)
