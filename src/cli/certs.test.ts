@@ -114,15 +114,6 @@ describe('certificates that Lodestone does not renew (certificates.source: files
     expect(existsSync(join(directory, 'ca.key'))).toBe(false)
   })
 
-  test('cannot be renewed', async () => {
-    const directory = makeFolder()
-
-    const { status, stderr } = await runWords(['certs', '--renew', '--config', configured(directory)])
-
-    expect(status).toBe(2)
-    expect(stderr).toContain('renew the files where they were issued')
-  })
-
   test('get no further host', async () => {
     const directory = makeFolder()
     await certs(directory)

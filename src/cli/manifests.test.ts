@@ -236,10 +236,3 @@ describe('the chart', () => {
     expect(inMovers).toEqual(['lodestone-mover-pods', 'lodestone-mover-logs', 'lodestone-credential-copies'])
   })
 })
-
-test('a folder that cannot be created is an error', async () => {
-  const { status, stderr } = await runWords(['manifests', '--write', '/proc/x'])
-
-  expect(status).toBe(2)
-  expect(stderr).toContain('cannot be written: cannot create the folder /proc/x; choose another one\n')
-})

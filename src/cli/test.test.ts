@@ -357,17 +357,6 @@ describe('an invalid test file exits with 2, prints each error with its line, ru
     expect(stderr).toMatch(/^lodestone test: no test in .*; see docs\/guides\/test.md for the format\n$/)
   })
 
-  test.each([
-    { words: [], want: 'missing DIR' },
-    { words: ['nowhere'], want: 'nowhere does not exist' },
-    { words: ['/dev/zero'], want: '/dev/zero is not a file or a folder' },
-    { words: ['src', '-o', 'junt'], want: '-o takes one of text, junit, json, not junt (did you mean junit?)' },
-  ])('invalid arguments $words', async ({ words, want }) => {
-    const { status, stdout, stderr } = await runWords(['test', ...words])
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-    expect(stderr).toContain(want)
-  })
-
   test('a link to itself', async () => {
     const link = join(makeFolder({}), 'loop')
     symlinkSync('loop', link)

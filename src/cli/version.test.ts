@@ -35,16 +35,6 @@ test.each([
   expect({ status, data: read(stdout) }).toEqual({ status: 0, data })
 })
 
-test.each([
-  { words: ['version', '-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
-  { words: ['--version', '--frobnicate'], want: 'unknown option --frobnicate' },
-  { words: ['version', 'short'], want: 'unexpected argument short' },
-])('$words is invalid', async ({ words, want }) => {
-  const { status, stdout, stderr } = await runWords(words)
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toContain(`lodestone version: ${want}`)
-})
-
 test('the versions that the end-to-end tests build are supported versions', () => {
   const modules = readFileSync('test/e2e/binaries/go.mod', 'utf8')
   const minorOf = (module: string) => new RegExp(`^\\t${module} v(\\d+\\.\\d+)\\.`, 'm').exec(modules)?.[1]

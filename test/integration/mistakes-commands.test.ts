@@ -110,6 +110,10 @@ describe('certs', () => {
       says: 'certificate folder @shopping.txt cannot be read: a part of the path is not a directory; choose another one',
     },
     {
+      lodestone: 'certs --config @key.yaml',
+      says: '@key.yaml: registration.mod: unknown field (did you mean mode?)',
+    },
+    {
       lodestone: 'certs --config @no-certificates.yaml',
       status: 1,
       says: 'certificate folder nowhere: tls.crt is missing; put a certificate and its own key there, in PEM form without a passphrase; Lodestone reads them again after each change',
@@ -134,7 +138,7 @@ describe('certs', () => {
   ])('$lodestone', checkMistake)
 })
 
-describe('migrate', () => {
+describe('migrate and uninstall', () => {
   test.each<Mistake>([
     {
       lodestone: 'migrate',
@@ -152,6 +156,7 @@ describe('migrate', () => {
     },
     { lodestone: 'migrate --aply', says: 'unknown option --aply (did you mean --apply?)' },
     { lodestone: 'migrate hub', says: 'unexpected argument hub' },
+    { lodestone: 'uninstall --timeout soon', says: '--timeout takes a duration such as 90s or 2m, not soon' },
   ])('$lodestone', checkMistake)
 })
 

@@ -31,6 +31,14 @@ describe('check', () => {
     { lodestone: 'check -f', says: '--file needs a value: --file=FILE' },
     { lodestone: 'check -f @nowhere.yaml', says: '@nowhere.yaml does not exist' },
     {
+      lodestone: 'check -f https://example.com/app.yaml',
+      says: 'https://example.com/app.yaml is a URL, and only files are read; pipe its text into -f -',
+    },
+    {
+      lodestone: 'check -f @hub --folder @hub --context hub',
+      says: '--folder and --context exclude each other: a folder is used without a cluster',
+    },
+    {
       lodestone: 'check -f @empty',
       status: 1,
       prints: 'error: no manifest in @empty; check the path, and the command before a pipe (no-manifest)',
@@ -122,7 +130,10 @@ describe('check', () => {
       prints:
         '@manifest/no-selectors.yaml:4:1: error: PropagationPolicy demo/trainer: spec.resourceSelectors: is required (invalid-manifest)',
     },
-    { lodestone: 'check -f @hub --fail-on eror', says: '--fail-on takes one of rejected, held, warning, not eror' },
+    {
+      lodestone: 'check -f @hub --fail-on warnings',
+      says: '--fail-on takes one of rejected, held, warning, not warnings (did you mean warning?)',
+    },
     {
       lodestone: 'check -f @manifest/source.yaml',
       status: 1,
@@ -151,6 +162,22 @@ describe('explain', () => {
     {
       lodestone: 'explain deploymnet/trainer --folder @hub',
       says: 'unknown kind deploymnet (did you mean deployment?); write another kind with its version and group, e.g. RayJob.v1.ray.io',
+    },
+    {
+      lodestone: 'explain claim/app --folder @hub',
+      says: 'unknown kind claim (known: persistentvolumeclaim, datasourceclaim); write another kind with its version and group, e.g. RayJob.v1.ray.io',
+    },
+    {
+      lodestone: 'explain volume/app --folder @hub',
+      says: 'unknown kind volume (known: persistentvolume, volumemanager); write another kind with its version and group, e.g. RayJob.v1.ray.io',
+    },
+    {
+      lodestone: 'explain quux.example.com/app --folder @hub',
+      says: 'unknown kind quux.example.com; write another kind with its version and group, e.g. RayJob.v1.ray.io',
+    },
+    {
+      lodestone: 'explain cluster/member1 --folder @hub',
+      says: 'explain has no decision about a Cluster; use kubectl describe clusters',
     },
     {
       lodestone: 'explain deployment/trainer deployment/other --folder @hub',
@@ -204,6 +231,10 @@ describe('status', () => {
       lodestone: 'status --kubeconfig @kubeconfig/hub --context hbu',
       says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
     },
+    {
+      lodestone: 'status --system lake --volumes --folder @hub',
+      says: '--system and --volumes exclude each other; volumes have no data system',
+    },
     { lodestone: 'status --folder @hub -o tabel', says: '-o takes one of text, wide, json, yaml, not tabel' },
   ])('$lodestone', checkMistake)
 })
@@ -240,6 +271,9 @@ describe('test, completion, version and kustomize-config', () => {
   test.each<Mistake>([
     { lodestone: 'test', says: 'missing DIR: a folder or a file with tests' },
     { lodestone: 'test @nowhere', says: '@nowhere does not exist' },
+    { lodestone: 'test /dev/zero', says: '/dev/zero is not a file or a folder' },
+    { lodestone: 'test @hub -o junt', says: '-o takes one of text, junit, json, not junt (did you mean junit?)' },
+    { lodestone: 'completion', says: 'expected one of bash, zsh, fish, not nothing' },
     {
       lodestone: 'completion fsh',
       says: 'unknown shell fsh (did you mean zsh?); expected one of bash, zsh, fish',
@@ -257,5 +291,9 @@ describe('check-install', () => {
       says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
     },
     { lodestone: 'check-install hub', says: 'unexpected argument hub' },
+    {
+      lodestone: 'check-install --service-account a/b/c',
+      says: '--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not a/b/c',
+    },
   ])('$lodestone', checkMistake)
 })

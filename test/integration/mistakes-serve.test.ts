@@ -20,13 +20,14 @@ describe('serve', () => {
       says: '--page needs --folder; the page of an API server is a process of its own: lodestone ui',
     },
     { lodestone: 'serve --port nine', says: '--port takes a port from 0 to 65535, not nine' },
+    { lodestone: 'serve --health-port x', says: '--health-port takes a port from 0 to 65535, not x' },
     { lodestone: 'serve --port 94430', says: '--port takes a port from 0 to 65535, not 94430' },
     { lodestone: 'serve --port -1', says: '--port needs a value: --port=PORT' },
     { lodestone: 'serve --folder', says: '--folder needs a value: --folder=DIR' },
     { lodestone: 'serve --fodler @hub', says: 'unknown option --fodler (did you mean --folder?)' },
     {
-      lodestone: 'serve --log-level verbos',
-      says: '--log-level takes one of trace, debug, info, warn, error, silent, not verbos',
+      lodestone: 'serve --log-level inf',
+      says: '--log-level takes one of trace, debug, info, warn, error, silent, not inf (did you mean info?)',
     },
     {
       lodestone: 'serve',

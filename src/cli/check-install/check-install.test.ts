@@ -1,8 +1,5 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource } from '../../../test/builders.ts'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
@@ -10,7 +7,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedAbsencePolicies } from '../../app/registration.ts'
-import { type ApiRequest, json } from '../../store/cluster/api-responses.fake.ts'
+import { type ApiRequest, json, reset } from '../../store/cluster/api-responses.fake.ts'
 import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
@@ -20,46 +17,23 @@ import { type InstalledPolicy, judgePolicies } from './absence.ts'
 import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'
 
-describe('invalid arguments:', () => {
-  test.each([
-    { words: ['--wait', 'soon'], want: '--wait takes a duration such as 90s or 2m, not soon' },
-    { words: ['--wait', '5'], want: '--wait takes a duration such as 90s or 2m, not 5' },
-    { words: ['--wait='], want: '--wait has an empty value; write --wait=DURATION, or omit the option' },
-    { words: ['--service-account', 'lodestone'], want: '--service-account takes NAMESPACE/NAME' },
-    { words: ['--service-account', 'a/b/c'], want: '--service-account takes NAMESPACE/NAME' },
-    { words: ['-o', 'jsno'], want: '-o takes one of text, json, yaml, not jsno (did you mean json?)' },
-    { words: ['hub'], want: 'unexpected argument hub' },
-  ])('$words', async ({ words, want }) => {
-    const { status, stdout, stderr } = await runWords(['check-install', ...words])
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-    expect(stderr).toContain(want)
-  })
-})
-
-test('--wait repeats the checks also if the connection breaks during one of them', async () => {
-  let broken = 1
-  const server = createServer(({ url, socket }, response) => {
-    if (url === '/version') response.end('{"gitVersion":"v1.34.0"}')
-    else if (broken-- > 0) socket.destroy()
-    else response.writeHead(404).end('{}')
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
-  const kubeconfig = makeKubeconfig(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-
-  const stop = new AbortController()
+test('--wait goes on when the API server ends a connection in the middle of the checks', async () => {
+  const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+  server.misbehave(({ path }) => path.includes('customresourcedefinitions'), reset)
+  const ending = new AbortController()
   let stderr = ''
   const write = (text: string) => {
     stderr += text
-    if (stderr.includes('crds')) stop.abort()
+    ending.abort()
   }
-  await runWords(['check-install', '--kubeconfig', kubeconfig, '--wait', '1m'], {
-    signal: stop.signal,
-    stderr: { write: (text) => write(`${text}`) },
+
+  const words = ['check-install', '--wait', '60s', '--kubeconfig', makeKubeconfig(server.url)]
+  const { status } = await runWords(words, { signal: ending.signal, stderr: { write } })
+
+  expect({ status, stderr }).toEqual({
+    status: 130,
+    stderr: expect.stringMatching(/^lodestone check-install: waiting for GET .*customresourcedefinitions[^\n]*\n$/),
   })
-  const [first, second] = stderr.split('\n')
-  expect(first).toMatch(/^lodestone check-install: waiting for GET /)
-  expect(second).toMatch(/^lodestone check-install: waiting for .*crds/)
 })
 
 test('the text of an object cannot steer a terminal', async () => {

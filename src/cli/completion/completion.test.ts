@@ -169,14 +169,4 @@ describe('the command completion', () => {
     expect(status).toBe(0)
     expect(stdout).toContain('__complete')
   })
-
-  test.each([
-    { words: [], want: 'expected one of bash, zsh, fish, not nothing' },
-    { words: ['bsh'], want: 'unknown shell bsh (did you mean bash?); expected one of' },
-    { words: ['bash', 'zsh'], want: 'not bash zsh' },
-  ])('rejects $words', async ({ words, want }) => {
-    const { status, stderr } = await runWords(['completion', ...words])
-    expect(status).toBe(2)
-    expect(stderr).toContain(want)
-  })
 })

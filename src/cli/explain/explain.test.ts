@@ -384,24 +384,6 @@ describe('an object that does not exist causes exit status 1', () => {
   })
 })
 
-describe('an invalid argument causes exit status 2', () => {
-  test.each([
-    { target: 'deployment', want: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not deployment' },
-    { target: 'deploymnet/app', want: /^unknown kind deploymnet \(did you mean deployment\?\); write another kind / },
-    { target: 'deployment.v2.apps/app', want: /^unknown kind deployment\.v2\.apps \(known: deployment\.v1\.apps\); / },
-    { target: 'claim/app', want: /^unknown kind claim \(known: persistentvolumeclaim, datasourceclaim\); / },
-    { target: 'volume/app', want: /^unknown kind volume \(known: persistentvolume, volumemanager\); / },
-    { target: 'quux.example.com/app', want: /^unknown kind quux\.example\.com; write another kind with its version / },
-  ])('$target', async ({ target, want }) => {
-    const { status, stdout, stderr } = await explain(target, [])
-
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-    expect(stderr.replace('lodestone explain: ', '').trimEnd()).toEqual(
-      typeof want === 'string' ? want : expect.stringMatching(want),
-    )
-  })
-})
-
 test('a claim that is not permitted is shown as ignored, with the reason', async () => {
   const { stdout } = await explain('deployment/app', [makeDeployment(), makeForeignClaim(), source, makePolicy()])
 

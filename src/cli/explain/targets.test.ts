@@ -371,13 +371,6 @@ describe('fields of a wrong type in a manifest are left out', () => {
   })
 })
 
-test.each(['cluster/member1', 'node/n1'])('%s has no explanation', async (target) => {
-  const { status, stderr } = await runWords(['explain', target, '--folder', 'examples/hub'])
-
-  expect(status).toBe(2)
-  expect(stderr).toMatch(/explain has no decision about a (Cluster|Node); use kubectl describe (clusters|nodes)\n$/)
-})
-
 describe('-o', () => {
   const words = ['explain', 'deployment/trainer', '-n', 'demo', '--folder', 'examples/hub', '-o']
 
@@ -406,14 +399,5 @@ describe('-o', () => {
     expect(stdout).toContain(
       '└─ policy: enforcement Required, onUnresolved Hold, onUnsatisfiable Hold, rebalance Auto\n',
     )
-  })
-
-  test('takes no other format', async () => {
-    const { status, stderr } = await runWords([...words, 'jsn'])
-
-    expect({ status, stderr }).toEqual({
-      status: 2,
-      stderr: 'lodestone explain: -o takes one of text, wide, json, yaml, not jsn (did you mean json?)\n',
-    })
   })
 })

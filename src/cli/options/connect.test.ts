@@ -69,7 +69,6 @@ describe('the API server of a command is', () => {
       env: { HOME: '/nowhere' },
       want: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, /nowhere/.kube/config does not exist; give --kubeconfig FILE',
     },
-    { name: 'without a home', env: {}, want: '$HOME is not set; give --kubeconfig FILE' },
     {
       name: 'in a pod without a token',
       env: POD,
@@ -80,20 +79,8 @@ describe('the API server of a command is', () => {
       env: { KUBECONFIG: '/none/a:/none/b' },
       want: 'kubeconfig /none/a:/none/b: no such file',
     },
-    {
-      name: 'with an empty option',
-      words: ['--kubeconfig='],
-      env: {},
-      want: '--kubeconfig has an empty value; write --kubeconfig=FILE, or omit the option',
-    },
-    {
-      name: 'with a context of a folder',
-      words: ['--folder', '.', '--context', 'c'],
-      env: {},
-      want: '--folder and --context exclude each other',
-    },
-  ])('an error $name', async ({ words = [], env, want }) => {
-    const { status, stderr } = await runWords(['status', ...words], { env })
+  ])('an error $name', async ({ env, want }) => {
+    const { status, stderr } = await runWords(['status'], { env })
     expect(status).toBe(2)
     expect(stderr).toContain(want)
   })
@@ -378,13 +365,5 @@ test.each([
     status: 2,
     stdout: '',
     stderr: `lodestone status: kubeconfig ${empty} has no current-context, and no context was given\n`,
-  })
-})
-
-test('certs without a Secret rejects the options of a cluster', async () => {
-  expect(await runWords(['certs', '--directory', 'certs', '--kubeconfig', 'hub'])).toEqual({
-    status: 2,
-    stdout: '',
-    stderr: 'lodestone certs: --kubeconfig needs certificates.source: secret in the configuration\n',
   })
 })

@@ -67,15 +67,3 @@ describe('the bindings that Karmada would create for a folder are decided by the
     expect(total).toBe(want)
   })
 })
-
-test.each<{ command: string; target: () => string[] }>([
-  { command: 'check', target: () => ['-f', makeFile(workload)] },
-  { command: 'explain', target: () => ['deployment/app'] },
-])('$command rejects a version that is none, with an example', async ({ command, target }) => {
-  const args = [command, ...target(), '--folder', makeHub(), '--karmada-version', 'latest']
-  const { status, stderr } = await runWords(args)
-  expect({ status, stderr }).toEqual({
-    status: 2,
-    stderr: expect.stringContaining('--karmada-version takes a version such as 1.17, not latest'),
-  })
-})

@@ -203,30 +203,10 @@ describe('the selection', () => {
     expect(stdout).toMatch(/SYSTEMS \(1\)\n.*\nlake .*\n$/)
   })
 
-  test('an unknown data system is an error with a suggestion', async () => {
-    const answer = await status([makeClaim()], '--system', 'amro')
-
-    expect(answer).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: 'lodestone status: no data system amro (did you mean amoro?)\n',
-    })
-  })
-
   test('the known data systems are listed if none is similar', async () => {
     const { stderr } = await status([makeClaim()], '--system', 'hive')
 
     expect(stderr).toBe('lodestone status: no data system hive; known: amoro; with -c FILE, those of FILE too\n')
-  })
-
-  test.each([
-    { options: ['-n', 'demo', '-A'], message: '-n and -A exclude each other; omit -n to show all namespaces' },
-    { options: ['--system', 'lake', '--volumes'], message: '--system and --volumes exclude each other' },
-    { options: ['-o', 'jason'], message: '-o takes one of text, wide, json, yaml, not jason (did you mean json?)' },
-  ])('$options is rejected', async ({ options, message }) => {
-    const answer = await status([], ...options)
-
-    expect(answer).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(message) })
   })
 })
 

@@ -360,18 +360,6 @@ describe('--fail-on', () => {
 
     expect(statuses).toEqual(want)
   })
-
-  test.each([
-    { words: ['--fail-on', 'warnings'], message: '--fail-on takes one of rejected, held, warning, not warnings (did' },
-    { words: ['--fail-on', ''], message: '--fail-on has an empty value' },
-    { words: ['-n', 'A_b'], message: '-n A_b: must be lower-case letters' },
-    { words: ['-o', 'jsn'], message: 'not jsn (did you mean json?)' },
-  ])('invalid arguments: $words', async ({ words, message }) => {
-    const { status, stdout, stderr } = await runWords(['check', '-f', 'any.yaml', ...words])
-
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-    expect(stderr).toContain(message)
-  })
 })
 
 describe('-n', () => {

@@ -425,15 +425,6 @@ describe('a hub that cannot be read', () => {
 describe('the choice of a hub', () => {
   const file = () => join(makeFolder({ 'given.yaml': makeClaim() }), 'given.yaml')
 
-  test.each(['--kubeconfig', '--context'])('--folder and %s exclude each other', async (option) => {
-    const { status, stderr } = await runWords(['check', '-f', file(), '--folder', makeFolder(), option, 'x'])
-
-    expect({ status, stderr }).toEqual({
-      status: 2,
-      stderr: `lodestone check: --folder and ${option} exclude each other: a folder is used without a cluster\n`,
-    })
-  })
-
   test('$KUBECONFIG alone contacts no cluster', async () => {
     const server = await startHub(makeApp(['member1']))
 
