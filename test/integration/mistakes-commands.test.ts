@@ -46,11 +46,6 @@ describe('kubeconfig', () => {
       says: 'kubeconfig @kubeconfig/hub has no context host (it has: hub, half)',
     },
     {
-      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub',
-      status: 1,
-      says: 'API server https://127.0.0.1:1: connection refused; check that kube-apiserver runs, and check the address of the server in the kubeconfig',
-    },
-    {
       lodestone: 'kubeconfig --kubeconfig @kubeconfig/lost-ca',
       says: 'certificate-authority @kubeconfig/nowhere.crt of cluster hub: no such file or directory',
     },
@@ -79,10 +74,6 @@ describe('kubeconfig', () => {
     {
       lodestone: 'kubeconfig -o secret -n Demo_1',
       says: '-n Demo_1: must be lower-case letters, digits and "-", e.g. member-1',
-    },
-    {
-      lodestone: 'kubeconfig --service-account lodestone',
-      says: '--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not lodestone',
     },
     {
       lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --output-file @kubeconfig/hub',
@@ -140,20 +131,7 @@ describe('certs', () => {
 
 describe('migrate and uninstall', () => {
   test.each<Mistake>([
-    {
-      lodestone: 'migrate',
-      says: 'no API server is given: $KUBECONFIG is not set, the command does not run in a pod, $HOME is not set; give --kubeconfig FILE',
-    },
     { lodestone: 'migrate --kubeconfig @nowhere', says: 'kubeconfig @nowhere: no such file or directory' },
-    {
-      lodestone: 'migrate --kubeconfig @kubeconfig/hub',
-      status: 1,
-      says: 'API server https://127.0.0.1:1: connection refused; check that kube-apiserver runs, and check the address of the server in the kubeconfig',
-    },
-    {
-      lodestone: 'migrate --kubeconfig @kubeconfig/hub --context hbu',
-      says: 'kubeconfig @kubeconfig/hub has no context hbu (it has: hub, half)',
-    },
     { lodestone: 'migrate --aply', says: 'unknown option --aply (did you mean --apply?)' },
     { lodestone: 'migrate hub', says: 'unexpected argument hub' },
     { lodestone: 'uninstall --timeout soon', says: '--timeout takes a duration such as 90s or 2m, not soon' },

@@ -71,7 +71,6 @@ describe('a value that the option does not take', () => {
     { lodestone: 'check -f @hub --config @hub', says: '@hub: is a directory, not a file' },
     { lodestone: 'explain deployment/trainer --kubeconfig @hub', says: 'kubeconfig @hub: is a directory, not a file' },
     { lodestone: 'status --system amro --folder @hub', status: 1, says: 'no data system amro (did you mean amoro?)' },
-    { lodestone: 'check-install --wait 2minutes', says: '--wait takes a duration such as 90s or 2m, not 2minutes' },
     {
       lodestone: 'check-install --service-account lodestone',
       says: '--service-account takes NAMESPACE/NAME, e.g. lodestone-system/lodestone, not lodestone',

@@ -12,10 +12,6 @@ describe('serve', () => {
       says: '--folder and --kubeconfig exclude each other: a folder is used without a cluster',
     },
     {
-      lodestone: 'serve --folder @hub --context hub',
-      says: '--folder and --context exclude each other: a folder is used without a cluster',
-    },
-    {
       lodestone: 'serve --page',
       says: '--page needs --folder; the page of an API server is a process of its own: lodestone ui',
     },
