@@ -210,52 +210,63 @@ describe('a denied object', () => {
   )
 })
 
-describe('an invalid manifest causes exit status 1, with its file and line', () => {
-  test.each([
-    { name: 'broken YAML', text: 'a: 1\nb: [', place: '2:5', message: 'is not valid YAML' },
-    {
-      name: 'an object without a kind',
-      text: 'apiVersion: v1\nmetadata: { name: a }\n',
-      place: '1:1',
-      message: 'kind is',
-    },
-    {
-      name: 'a second document without a name',
-      text: 'null\n---\napiVersion: v1\nkind: Pod\n',
-      place: '3:1',
-      message: 'metadata is missing',
-    },
-  ])('$name', async ({ text, place, message }) => {
-    const file = makeFile(text)
+test('an invalid document of a file is shown with its line', async () => {
+  const file = makeFile('null\n---\napiVersion: v1\nkind: Pod\n')
 
-    const { status, stdout } = await runWords(['check', '-f', file])
+  const { status, stdout } = await runWords(['check', '-f', file])
+
+  expect(status).toBe(1)
+  expect(stdout).toContain(`${file}:3:1: error: metadata is missing`)
+})
+
+describe('with an invalid manifest, the decision on another one is unknown', () => {
+  const wrong = makePolicy({ placement: { clusterAffinity: { clusterNames: 'member1' as never } } })
+  const given = { 'claim.yaml': makeClaim(), 'source.yaml': makeSource() }
+  const unknown = '? Deployment default/app: unknown\n'
+
+  test.each([
+    { name: 'a policy of the folder has the wrong type', files: { 'policy.yaml': wrong } },
+    { name: 'a file of the folder cannot be parsed', files: { 'policy.yaml': 'kind: [' } },
+  ])('$name', async ({ files }) => {
+    const { status, stdout } = await runWords([
+      'check',
+      makeFile(workload),
+      '--folder',
+      makeFolder({ ...given, ...files }),
+    ])
 
     expect(status).toBe(1)
-    expect(stdout).toContain(`${file}:${place}: error: ${message}`)
+    expect(stdout).toContain(unknown)
+    expect(stdout).toContain('error: another given manifest is invalid')
+    expect(stdout).not.toContain('allowed')
+    expect(stdout).toContain('policy.yaml:')
   })
 
-  test('in a folder too, and the decision on the other manifests is unknown', async () => {
-    const folder = makeHub({
-      'workload.yaml': workload,
-      'broken.yaml': 'a: [',
-      'claim.yaml': [{ ...brokenClaim, metadata: { name: 'b' } }],
-    })
+  test('a checked folder has an invalid policy', async () => {
+    const folder = makeFolder({ ...given, 'workload.yaml': workload, 'policy.yaml': wrong })
 
     const { status, stdout } = await runWords(['check', '-f', folder])
 
     expect(status).toBe(1)
-    expect(stdout).toContain(`? ${title}: unknown`)
-    expect(stdout).toContain(`${join(folder, 'broken.yaml')}:1:5: error: is not valid YAML`)
-    expect(stdout).toContain(`✘ DataSourceClaim default/b: denied\n    ${join(folder, 'claim.yaml')}:`)
+    expect(stdout).toContain(unknown)
+    expect(stdout).not.toContain('allowed')
   })
 
-  test('in the folder of existing manifests too', async () => {
-    const hub = makeHub({ 'broken.yaml': 'a: [' })
+  test('its own errors are still shown', async () => {
+    const claim = makeFile(makeClaim({ system: '' }))
 
-    const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
+    const { stdout } = await runWords(['check', claim, '--folder', makeFolder({ 'policy.yaml': wrong })])
 
-    expect(status).toBe(1)
-    expect(stdout).toContain(`${join(hub, 'broken.yaml')}:1:5: error: `)
+    expect(stdout).toContain(`✘ DataSourceClaim default/sales: denied\n    ${claim}:7:3: error: spec.system: must not`)
+  })
+
+  test.each(['yaml', 'diff'])('-o %s shows no object, and the reason on standard error', async (format) => {
+    const folder = makeFolder({ ...given, 'policy.yaml': wrong })
+
+    const { status, stdout, stderr } = await runWords(['check', makeFile(workload), '--folder', folder, '-o', format])
+
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toContain('Deployment default/app: another given manifest is invalid')
   })
 })
 

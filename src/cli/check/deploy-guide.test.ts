@@ -1,8 +1,8 @@
-/** Checks manifests in the form of volcano-global's deploy guide, and manifests beside invalid ones. */
+/** Checks manifests in the form of volcano-global's deploy guide. */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeClaim, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeSource } from '../../../test/builders.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 
 const GUIDE = join(import.meta.dirname, '..', '..', '..', 'test', 'data', 'deploy-guide')
@@ -53,53 +53,5 @@ describe('the manifests of the deploy guide', () => {
     expect(stdout).toContain('spec.location: unknown field; use spec.locality.location (denied-object)\n')
     expect(stdout).toContain('spec.clusters: unknown field; use spec.locality.clusterNames (denied-object)\n')
     expect(stdout).toContain('spec.status: unknown field; use status.phase (denied-object)\n')
-  })
-})
-
-describe('with an invalid manifest, the decision on another one is unknown', () => {
-  const wrong = makePolicy({ placement: { clusterAffinity: { clusterNames: 'member1' as never } } })
-  const given = { 'claim.yaml': makeClaim(), 'source.yaml': makeSource() }
-  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'app' }, spec: { replicas: 1 } }
-  const file = () => join(makeFolder({ 'workload.yaml': workload }), 'workload.yaml')
-  const unknown = '? Deployment default/app: unknown\n'
-
-  test.each([
-    { name: 'a policy of the folder has the wrong type', files: { 'policy.yaml': wrong } },
-    { name: 'a file of the folder cannot be parsed', files: { 'policy.yaml': 'kind: [' } },
-  ])('$name', async ({ files }) => {
-    const { status, stdout } = await runWords(['check', file(), '--folder', makeFolder({ ...given, ...files })])
-
-    expect(status).toBe(1)
-    expect(stdout).toContain(unknown)
-    expect(stdout).toContain('error: another given manifest is invalid')
-    expect(stdout).not.toContain('allowed')
-    expect(stdout).toContain('policy.yaml:')
-  })
-
-  test('a checked folder has an invalid policy', async () => {
-    const folder = makeFolder({ ...given, 'workload.yaml': workload, 'policy.yaml': wrong })
-
-    const { status, stdout } = await runWords(['check', '-f', folder])
-
-    expect(status).toBe(1)
-    expect(stdout).toContain(unknown)
-    expect(stdout).not.toContain('allowed')
-  })
-
-  test('its own errors are still shown', async () => {
-    const claim = join(makeFolder({ 'claim.yaml': makeClaim({ system: '' }) }), 'claim.yaml')
-
-    const { stdout } = await runWords(['check', claim, '--folder', makeFolder({ 'policy.yaml': wrong })])
-
-    expect(stdout).toContain(`✘ DataSourceClaim default/sales: denied\n    ${claim}:7:3: error: spec.system: must not`)
-  })
-
-  test.each(['yaml', 'diff'])('-o %s shows no object, and the reason on standard error', async (format) => {
-    const folder = makeFolder({ ...given, 'policy.yaml': wrong })
-
-    const { status, stdout, stderr } = await runWords(['check', file(), '--folder', folder, '-o', format])
-
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toContain('Deployment default/app: another given manifest is invalid')
   })
 })
