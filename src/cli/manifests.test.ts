@@ -155,13 +155,6 @@ test('--ca is the trusted CA, and without it Lodestone sets the CA later', async
   for (const { caBundle } of left) expect(caBundle).toBeUndefined()
 })
 
-test('the registration for Karmada is printed only on request: others cannot apply it', async () => {
-  const kinds = (await printed()).map(({ kind }) => kind)
-
-  expect(kinds).not.toContain(interpreter[0])
-  expect(generatedFiles()['webhooks/manifests.yaml']).not.toContain('config.karmada.io/v1alpha1')
-})
-
 test('the registration for Karmada has the same URL and CA, or is empty', async () => {
   const folder = makeFolder({ 'ca.crt': CA, 'lodestone.yaml': { dependencies: { distribution: 'builtin' } } })
   const file = join(folder, 'lodestone.yaml')

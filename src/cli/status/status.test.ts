@@ -133,16 +133,6 @@ describe('with a configuration, systems are shown', () => {
     // Before the first location, no key can have matched.
     expect((await status([makeSource({ system: 'lake' })], '--config', config)).stdout).not.toContain('locationMapping')
   })
-
-  test('with a folder that does not exist, as one problem', async () => {
-    const directory = join(makeFolder(), 'gone')
-    const config = join(makeFolder({ 'config.yaml': { systems: { directory } } }), 'config.yaml')
-
-    const { status: exit, stdout } = await status([], '--config', config)
-
-    expect(exit).toBe(0)
-    expect(stdout).toContain(`invalid configuration: ${directory}: cannot be read: no such file or directory\n`)
-  })
 })
 
 test('a size that was not measured completely is "at least"', async () => {
@@ -208,12 +198,6 @@ describe('the selection', () => {
 
     expect(stderr).toBe('lodestone status: no data system hive; known: amoro; with -c FILE, those of FILE too\n')
   })
-})
-
-test('control characters in a message cannot change the table or the terminal', async () => {
-  const source = makeSource({}, { status: { lastError: 'HTTP 503\n\u001b[2Jgone' } })
-
-  expect((await status([source])).stdout).toContain('HTTP 503 [2Jgone\n')
 })
 
 test('a reader that pauses gets only the last status when it continues', async () => {
