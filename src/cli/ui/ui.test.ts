@@ -15,7 +15,7 @@ import { resourceWord } from '../../api/meta.ts'
 import { pageRoles } from '../../app/roles/page-roles.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
-import { openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
+import { makeNarrowedBinding, openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
 import { openBrowser, pageKinds } from './ui.ts'
 
 const hold = JSON.stringify({
@@ -27,20 +27,7 @@ const held = makeBinding({ suspension: { scheduling: true } }, { annotations: { 
 const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name, { region: 'eu' }))
 const fleet = [makeClaim(), makeSource(), makeDeployment(), makePolicy(), ...clusters]
 
-const narrowed = makeBinding(
-  { clusters: [{ name: 'member2' }], placement: { clusterAffinity: { clusterNames: ['member2'] } } },
-  {
-    annotations: {
-      'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2"]}}',
-      'lodestone.dev/locality': localityOf('Narrowed'),
-    },
-  },
-)
-
-function localityOf(state: string): string {
-  const claims = ['default/sales']
-  return JSON.stringify({ state, message: 'default/sales is in member2', claims, required: ['member2'] })
-}
+const narrowed = makeNarrowedBinding(['member1', 'member2'])
 
 const manager = makeVolumeManager([{}], {
   status: {
@@ -264,9 +251,10 @@ describe('where a workload can run', () => {
   })
 
   test('shows through which steps each cluster comes, to the one that is scheduled', async () => {
+    const locality = { state: 'Kept', message: 'm', claims: ['default/sales'], required: ['member2'] }
     const kept = makeBinding(
       { clusters: [{ name: 'member1' }], placement: { clusterAffinity: { clusterNames: ['member1', 'member2'] } } },
-      { annotations: { 'lodestone.dev/locality': localityOf('Kept') } },
+      { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } },
     )
     const page = await openPage([...fleet, kept])
     const { clusters: rows } = (await ask(page, { workload })).json() as { clusters: { name: string; steps: object }[] }
