@@ -12,15 +12,12 @@ import {
 import { type K8sObject, nameOfObject, type ResourceType, referenceTitle } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
 import { defined } from '../../base/json.ts'
-import { systemClock } from '../../base/time/clock.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION, UPSTREAM_WEBHOOK } from '../../core/resource-binding/volcano-global.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
-import { ApiError } from '../../store/cluster/api-error.ts'
-import { listAll } from '../../store/cluster/watch/pager.ts'
 import { ConflictError, NotFoundError, type ObjectName, type ObjectStore } from '../../store/store.ts'
-import { patiently } from '../patient-connection.ts'
+import { collectObjects } from '../collect-objects.ts'
 import { type Migration, planMigration } from './plan-migration.ts'
 
 /** Claims and sources first: until their finalizers are removed, their deletion does not complete. */
@@ -50,42 +47,13 @@ export function bindingTitle({ type, namespace, name }: Pick<Candidate, 'type' |
 }
 
 /** Lists a kind. Only the names and changes of the objects to migrate stay in memory. A kind that is not installed has none. */
-export async function findCandidates(type: ResourceType, context: MigrationContext): Promise<Candidate[]> {
-  let found: Candidate[] = []
+export function findCandidates(type: ResourceType, context: MigrationContext): Promise<Candidate[]> {
   const { keepsSuspensions } = context
-  await listObjects(type, context, {
-    begin: () => {
-      found = []
-    },
-    add: (raw) => {
-      const object = { ...raw, kind: type.kind }
-      const migration = planMigration({ object, policy: undefined, keepsSuspensions })
-      if (!migration) return
-      const dependsOnPolicy = hasExclusions(object)
-      found.push({ type, ...nameOfObject(object), changes: migration.changes, dependsOnPolicy })
-    },
+  return collectObjects(type, context, (object) => {
+    const migration = planMigration({ object, policy: undefined, keepsSuspensions })
+    if (!migration) return []
+    return [{ type, ...nameOfObject(object), changes: migration.changes, dependsOnPolicy: hasExclusions(object) }]
   })
-  return found
-}
-
-interface ListReceiver {
-  begin(): void
-  add(raw: K8sObject): void
-}
-
-async function listObjects(
-  type: ResourceType,
-  { connection, signal }: MigrationContext,
-  receiver: ListReceiver,
-): Promise<void> {
-  const kind = { type, metadataOnly: false }
-  const input = { connection, kind, clock: systemClock, options: {}, signal, contact: () => undefined, ...receiver }
-  try {
-    await patiently(() => listAll(input), signal)
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
-    receiver.begin()
-  }
 }
 
 /** Returns the changes of an object, without making them; none if it was deleted or changed meanwhile. */
@@ -146,13 +114,11 @@ async function readPolicyPlacement({ metadata }: K8sObject, store: ObjectStore):
 
 /** Returns why the migration must wait, each with its remedy: a hub that is not ready would schedule or suspend workloads again. */
 export async function findBlockers(context: MigrationContext): Promise<string[]> {
-  let configurations: WebhookConfiguration[] = []
-  await listObjects(mutatingWebhookConfigurations, context, {
-    begin: () => {
-      configurations = []
-    },
-    add: (raw) => configurations.push(raw),
-  })
+  const configurations: WebhookConfiguration[] = await collectObjects(
+    mutatingWebhookConfigurations,
+    context,
+    (object) => [object],
+  )
   const theirs = configurations.filter(({ webhooks }) => webhooks?.some(({ name }) => name === UPSTREAM_WEBHOOK))
   const ours = configurations.find(({ metadata }) => metadata.name === REGISTRATION_NAME)
   return [

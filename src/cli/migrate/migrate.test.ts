@@ -264,5 +264,5 @@ test('a hub with more objects than a page is migrated completely', async () => {
     server.put(resourceBindings, makeBinding({ suspension: { scheduling: true } }, { name: `b${i}` }))
   }
   expect((await migrate()).stdout).toContain('2100 objects to change')
-  expect(server.lists(resourceBindings)).toHaveLength(2)
+  expect(server.lists(resourceBindings)).toHaveLength(5)
 })

@@ -5,7 +5,8 @@ import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { leftoversOn, listNodeData, type NodeData } from '../../core/uninstall/volumes.ts'
 import { ConflictError } from '../../store/store.ts'
-import { collect, type UninstallContext } from './gather.ts'
+import { collectObjects } from '../collect-objects.ts'
+import type { UninstallContext } from './gather.ts'
 
 const POLL_MS = 1000
 /** More directories are not listed in a message. */
@@ -13,13 +14,13 @@ const MAX_LISTED = 20
 
 /** Returns the data of VolumeManagers, and that of deleted ones on nodes that are ready. */
 export async function findData(context: UninstallContext): Promise<NodeData[]> {
-  const ofManagers = await collect(volumeManagers, context, (object) => listNodeData(object as VolumeManager))
-  const ofNodes = await collect(nodes, context, (object) => (isReady(object as Node) ? leftoversOn(object) : []))
+  const ofManagers = await collectObjects(volumeManagers, context, (object) => listNodeData(object as VolumeManager))
+  const ofNodes = await collectObjects(nodes, context, (object) => (isReady(object as Node) ? leftoversOn(object) : []))
   return [...ofManagers, ...ofNodes]
 }
 
 export async function hasManagers(context: UninstallContext): Promise<boolean> {
-  return (await collect(volumeManagers, context, () => [true])).length > 0
+  return (await collectObjects(volumeManagers, context, () => [true])).length > 0
 }
 
 /** Lists data, for a message. */
@@ -37,7 +38,7 @@ export function listData(data: readonly NodeData[]): string {
 export async function deleteData(context: UninstallContext, timeoutMs: number): Promise<string | undefined> {
   const until = performance.now() + timeoutMs
   for (;;) {
-    const managers = await collect(volumeManagers, context, (object) => [object as VolumeManager])
+    const managers = await collectObjects(volumeManagers, context, (object) => [object as VolumeManager])
     for (const manager of managers.filter(({ metadata }) => !metadata.deletionTimestamp)) {
       try {
         await context.store.delete(volumeManagers, manager)

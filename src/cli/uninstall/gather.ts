@@ -4,16 +4,13 @@ import { type K8sObject, nameOfObject, objectKey, type ResourceType, referenceTi
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { installedObjects } from '../../app/roles/uninstall-roles.ts'
-import { systemClock } from '../../base/time/clock.ts'
 import { policyOfNarrowed } from '../../core/uninstall/bindings.ts'
 import { removalRules } from '../../core/uninstall/index.ts'
 import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
-import { withType } from '../../store/any-kind.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
-import { listAll } from '../../store/cluster/watch/pager.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { patiently } from '../patient-connection.ts'
+import { collectObjects } from '../collect-objects.ts'
 
 export interface UninstallContext {
   connection: ApiConnection
@@ -112,7 +109,7 @@ async function findNarrowedPolicies(context: UninstallContext): Promise<Set<stri
   const narrowed = new Set<string>()
   for (const type of [resourceBindings, clusterResourceBindings]) {
     try {
-      const keys = await collect(type, context, (object) => {
+      const keys = await collectObjects(type, context, (object) => {
         const policy = policyOfNarrowed(object as ResourceBinding)
         return policy ? [objectKey(policy.namespace, policy.name)] : []
       })
@@ -130,7 +127,7 @@ async function findCandidates(rule: RemovalRule, context: UninstallContext): Pro
   // An object that is planned with another one is kept until that is read.
   const found: (Candidate & { object?: K8sObject })[] = names
     ? (await readAll(rule.type, names, context)).flatMap((object) => planned(rule, rule.type, object))
-    : await collect(
+    : await collectObjects(
         rule.type,
         context,
         (object, type) => planned(rule, type, object).map((one) => (rule.related?.(object) ? { ...one, object } : one)),
@@ -179,41 +176,3 @@ export async function planAgain(candidate: Candidate, context: UninstallContext)
   const object = await context.store.read(type, namespace, name)
   return object && rule.plan(object, await readRelated(rule, object, context))
 }
-
-/**
- * Lists all objects of a kind page by page, in a version that the API server serves. A kind that it does not serve has none.
- *
- * @param pick receives each object and the kind in the served version, and returns what to keep of it
- */
-export async function collect<T>(
-  type: ResourceType,
-  { connection, signal }: UninstallContext,
-  pick: (object: K8sObject, type: ResourceType) => readonly T[],
-  metadataOnly = false,
-): Promise<T[]> {
-  for (const version of [type.version, ...(type.otherVersions ?? [])]) {
-    const served = { ...type, version }
-    let found: T[] = []
-    const receiver = {
-      contact: () => undefined,
-      begin: () => {
-        found = []
-      },
-      add: (raw: K8sObject) => {
-        found.push(...pick(withType(served, raw), served))
-      },
-    }
-    const kind = { type: served, metadataOnly }
-    try {
-      const options = { pageSize: PAGE_SIZE }
-      await patiently(() => listAll({ connection, kind, clock: systemClock, options, signal, ...receiver }), signal)
-      return found
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 404) throw error
-    }
-  }
-  return []
-}
-
-/** Fewer than the default: most kinds are listed as whole objects. */
-const PAGE_SIZE = 500

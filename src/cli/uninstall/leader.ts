@@ -5,7 +5,8 @@ import { objectKey } from '../../api/meta.ts'
 import { isUninstalling, type Lease, leaseHolder, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { ALIVE_MS, announcedReplicas, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { ConflictError, NotFoundError } from '../../store/store.ts'
-import { collect, type UninstallContext } from './gather.ts'
+import { collectObjects } from '../collect-objects.ts'
+import type { UninstallContext } from './gather.ts'
 
 const POLL_MS = 500
 /** The leader sees the mark within 3 s. Its loops end what they have begun. */
@@ -28,7 +29,7 @@ export async function findLeases(context: UninstallContext): Promise<Lease[]> {
 
 /** Returns the Leases of this cluster, also those of replicas that serve another API server. */
 export async function findAllLeases(context: UninstallContext): Promise<Lease[]> {
-  return collect(leases, context, (object) => {
+  return collectObjects(leases, context, (object) => {
     const keys = Object.keys(object.metadata.annotations ?? {})
     const isMarked = keys.some((key) => key === UNINSTALLING_ANNOTATION || key.startsWith(REPLICA_ANNOTATION_PREFIX))
     return isMarked || isConfigured(object, context) ? [object as Lease] : []
