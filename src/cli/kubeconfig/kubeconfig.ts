@@ -6,9 +6,8 @@ import { namespaces } from '../../api/namespace.ts'
 import { PAGE_ACCOUNT } from '../../app/roles/page-roles.ts'
 import { LODESTONE } from '../../app/roles/rbac.ts'
 import { describeFileError } from '../../base/file-error.ts'
-import type { ApiConnection } from '../../store/cluster/api-connection.ts'
-import { ApiError } from '../../store/cluster/api-error.ts'
 import { type ConnectionSource, serverAddress } from '../../store/cluster/connection.ts'
+import { servesPolicies } from '../../store/cluster/server-info.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
 import { connect, connectionOptions, selectConnection } from '../options/connect.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
@@ -102,7 +101,8 @@ async function printKubeconfig(args: Arguments, io: CommandIo): Promise<number> 
 
   const connection = await connect(args, io)
   try {
-    if (isSecret) await checkHub(connection, io.signal)
+    // Pods of a host cluster serve a hub. Their own cluster, which may have a ServiceAccount of this name too, needs no Secret.
+    if (isSecret && !(await servesPolicies(connection, io.signal))) throw notHub(connection.server)
     const { token, endsAt, durationMs: grantedMs } = await requestToken(connection, account, durationMs, io.signal)
     const text = renderYaml(kubeconfigOf(entry, token))
     const output = isSecret
@@ -149,16 +149,6 @@ function realPath(file: string): string | undefined {
     return realpathSync(file)
   } catch {
     return undefined
-  }
-}
-
-/** Pods of a host cluster serve a hub. Their own cluster, which may have a ServiceAccount of this name too, needs no Secret. */
-async function checkHub(connection: ApiConnection, signal: AbortSignal): Promise<void> {
-  try {
-    await connection.request('GET', '/apis/policy.karmada.io', { signal })
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) throw notHub(connection.server)
-    throw error
   }
 }
 
