@@ -8,15 +8,14 @@ import { stringsAt } from '../../base/json-path.ts'
 import { listConfigs } from '../../core/volume-manager/known-status.ts'
 import { ownerOfVolumeKey, replicaClaimName, volumeKey } from '../../core/volume-manager/rules/names.ts'
 import { kindKey } from '../../store/any-kind.ts'
-import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import { dependencyExplainer } from './dependency.ts'
 import { type Context, type Explainer, readTarget } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readManager, replicaNode } from './volume.ts'
-import { kindsOfPlacement, workloadExplainer } from './workload.ts'
+import { workloadExplainer } from './workload.ts'
 
 export const persistentVolumeExplainer: Explainer = {
-  reads: (kinds) => [...kindsOfPlacement, ...relatedKinds(kinds)],
+  reads: workloadExplainer.reads,
   async explain(target, context) {
     const object = await readTarget(target, context.store)
     const key = object?.metadata.labels?.[VOLUME_LABEL]

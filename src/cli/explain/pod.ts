@@ -11,14 +11,13 @@ import type { VolumeManagerLookup } from '../../core/workload/injection/mountabl
 import { parseVolumeRequests } from '../../core/workload/requests/volume-requests.ts'
 import { validatePodSpec } from '../../core/workload/validate.ts'
 import { fitsNodeOf, isHub } from '../../queries/volumes.ts'
-import { relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { Context, Explainer } from './target.ts'
 import type { TreeNode } from './tree.ts'
 import { readRequested } from './volume-requests.ts'
-import { kindsOfPlacement, workloadExplainer } from './workload.ts'
+import { workloadExplainer } from './workload.ts'
 
 export const podExplainer: Explainer = {
-  reads: (kinds) => [...kindsOfPlacement, ...relatedKinds(kinds)],
+  reads: workloadExplainer.reads,
   async explain(target, context) {
     const pod = await context.store.read(pods, target.namespace, target.name)
     // A hub runs no pods: Karmada propagates them as it does workloads.
