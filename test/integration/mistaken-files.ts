@@ -1,4 +1,4 @@
-/** Files with one mistake each, for mistakes.test.ts. */
+/** Files with one mistake each, for mistakes.ts. */
 
 const kubeconfig = (server: string, currentContext = 'hub', more = '') => `apiVersion: v1
 kind: Config
@@ -23,10 +23,8 @@ export const FILES: Readonly<Record<string, string>> = {
 
   // The configuration of Lodestone.
   'tabs.yaml': 'registration:\n\tmode: url\n',
-  'comments.json': '{\n  // the hub\n  "registration": { "mode": "none" }\n}\n',
   'open.yaml': 'server: [\n',
   'twice.yaml': 'log: { level: info }\nlog: { level: debug }\n',
-  'second.yaml': 'log: { level: info }\n---\nlog: { level: debug }\n',
   'list.yaml': '- log\n',
   'key.yaml': 'registration:\n  mod: url\n',
   'mode.yaml': 'registration:\n  mode: ulr\n',
@@ -42,8 +40,6 @@ export const FILES: Readonly<Record<string, string>> = {
   'watermarks.yaml': 'volumes:\n  eviction: { highWatermarkPercent: 70 }\n',
   'related.yaml': 'dependencies:\n  related: [NetworkPolcy]\n',
   'distribution.yaml': 'dependencies:\n  distribution: karmda\n',
-  'systems.yaml': 'systems:\n  directory: systems\n  configMap: { namespace: demo, name: systems }\n',
-  'config-map.yaml': 'systems:\n  configMap: { name: systems }\n',
   'kinds.yaml': `workloadKinds:
   - { group: example.com, versions: [v1], kind: Gadget, plural: gadgets, templates: ['spec[template'] }
 `,

@@ -58,11 +58,6 @@ describe('kubeconfig', () => {
     { lodestone: 'kubeconfig --duration 30d', says: '--duration takes a duration such as 90s or 2m, not 30d' },
     { lodestone: 'kubeconfig --duration 5m', says: '--duration takes a duration from 10m to 87600h, not 5m' },
     { lodestone: 'kubeconfig --duration 99999h', says: '--duration takes a duration from 10m to 87600h, not 99999h' },
-    { lodestone: 'kubeconfig --server', says: '--server needs a value: --server=URL' },
-    {
-      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --server 10.0.0.7:5443',
-      says: '--server takes an https URL without user or query, e.g. https://karmada-apiserver.karmada-system.svc:5443, not 10.0.0.7:5443',
-    },
     {
       lodestone: 'kubeconfig --certificate-authority @shopping.txt',
       says: '--certificate-authority @shopping.txt: has no certificate in PEM form; name the CA of the API server',
@@ -74,14 +69,6 @@ describe('kubeconfig', () => {
     {
       lodestone: 'kubeconfig -o secret -n Demo_1',
       says: '-n Demo_1: must be lower-case letters, digits and "-", e.g. member-1',
-    },
-    {
-      lodestone: 'kubeconfig --kubeconfig @kubeconfig/hub --output-file @kubeconfig/hub',
-      says: '--output-file @kubeconfig/hub: has the credentials that the command uses; choose another file',
-    },
-    {
-      lodestone: 'kubeconfig --output-file=',
-      says: '--output-file has an empty value; write --output-file=FILE, or omit the option',
     },
     { lodestone: 'kubeconfig --token abc', says: 'unknown option --token' },
   ])('$lodestone', checkMistake)

@@ -43,10 +43,6 @@ describe('check', () => {
       lodestone: 'check -f @hub -o jsno',
       says: '-o takes one of text, diff, json, yaml, junit, sarif, github, not jsno (did you mean json?)',
     },
-    {
-      lodestone: 'check -f @hub --config @tabs.yaml',
-      says: '@tabs.yaml:2: is not valid YAML: Tabs are not allowed as indentation',
-    },
     { lodestone: 'check -f @hub --fodler @hub', says: 'unknown option --fodler (did you mean --folder?)' },
     {
       lodestone: 'check -f @shopping.txt',
