@@ -39,14 +39,8 @@ const narrowed = `Deployment default/app
 describe('explain shows the whole workload for any of its objects', () => {
   test.each([
     { target: 'deployment/app' },
-    { target: 'deploy/app' },
-    { target: 'Deployments/app' },
-    { target: 'deployment.apps/app' },
     { target: 'Deployment.apps/app' },
-    { target: 'datasourceclaim/sales' },
     { target: 'dsc/sales' },
-    { target: 'datasourceclaims.datadependency.volcano.sh/sales' },
-    { target: 'datasourceclaims.v1alpha1.datadependency.volcano.sh/sales' },
     { target: 'deployment app' },
     { target: 'deployments.v1.apps app' },
   ])('$target', async ({ target }) => {
