@@ -1,10 +1,11 @@
 /** Lists the objects of a kind for a command that changes them. */
-import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { type K8sObject, type ResourceType, referenceTitle } from '../api/meta.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { withType } from '../store/any-kind.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
 import { listAll } from '../store/cluster/watch/pager.ts'
+import type { ObjectName } from '../store/store.ts'
 import { patiently } from './patient-connection.ts'
 
 /** Fewer than the default: most kinds are listed as whole objects. */
@@ -43,4 +44,9 @@ export async function collectObjects<T>(
     }
   }
   return []
+}
+
+/** Returns `Kind namespace/name` of an object of which only the kind and the name are kept. */
+export function titleOfListed({ type, namespace, name }: ObjectName & { type: ResourceType }): string {
+  return referenceTitle({ kind: type.kind, namespace, name })
 }

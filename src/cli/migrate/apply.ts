@@ -9,7 +9,7 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, type ResourceType, referenceTitle } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import { mutatingWebhookConfigurations, REGISTRATION_NAME, type WebhookConfiguration } from '../../api/registration.ts'
 import { defined } from '../../base/json.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
@@ -40,11 +40,6 @@ export interface MigrationContext {
 
 /** Another controller may write an object at the same time. More conflicts in a row mean that it does so all the time. */
 const MAX_ATTEMPTS = 5
-
-/** Returns `Kind namespace/name`. */
-export function bindingTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
-  return referenceTitle({ kind: type.kind, namespace, name })
-}
 
 /** Lists a kind. Only the names and changes of the objects to migrate stay in memory. A kind that is not installed has none. */
 export function findCandidates(type: ResourceType, context: MigrationContext): Promise<Candidate[]> {

@@ -4,11 +4,11 @@ import { formatCount } from '../../base/quantity.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
+import { titleOfListed } from '../collect-objects.ts'
 import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
 import { repeating } from '../patient-connection.ts'
 import {
-  bindingTitle,
   type Candidate,
   findBlockers,
   findCandidates,
@@ -88,12 +88,12 @@ async function migrateOne(candidate: Candidate, context: MigrationContext): Prom
 /** Prints what is to do, or was done, with an object, or why that failed. Returns whether it worked; the next objects follow in any case. */
 async function report(candidate: Candidate, describe: () => Promise<string>, io: CommandIo): Promise<boolean> {
   try {
-    io.stdout.write(`${bindingTitle(candidate)}: ${printable(await describe())}\n`)
+    io.stdout.write(`${titleOfListed(candidate)}: ${printable(await describe())}\n`)
     return true
   } catch (error) {
     const reason = objectFailure(error)
     if (reason === undefined) throw error
-    io.stderr.write(`lodestone migrate: ${bindingTitle(candidate)}: ${reason}\n`)
+    io.stderr.write(`lodestone migrate: ${titleOfListed(candidate)}: ${reason}\n`)
     return false
   }
 }

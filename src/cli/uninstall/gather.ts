@@ -1,6 +1,6 @@
 /** Reads the objects of an API server page by page, and plans what an uninstallation removes from each. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, objectKey, type ResourceType, referenceTitle } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { installedObjects } from '../../app/roles/uninstall-roles.ts'
@@ -10,7 +10,7 @@ import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { collectObjects } from '../collect-objects.ts'
+import { collectObjects, titleOfListed } from '../collect-objects.ts'
 
 export interface UninstallContext {
   connection: ApiConnection
@@ -53,11 +53,6 @@ export function keptLine({ title, what }: Kept): string {
   return `${title}: ${what}`
 }
 
-/** Returns `Kind namespace/name`. */
-export function candidateTitle({ type, namespace, name }: Pick<Candidate, 'type' | 'namespace' | 'name'>): string {
-  return referenceTitle({ kind: type.kind, namespace, name })
-}
-
 /** The choices of the user. */
 export interface Choices {
   restores: boolean
@@ -95,12 +90,13 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
     candidates: found.filter(({ removal }) => removal.write !== undefined),
     ending: found.filter(({ removal }) => removal.isEnding),
     keeps: found.flatMap((candidate) =>
-      candidate.removal.keeps.map((what) => ({ title: candidateTitle(candidate), what })),
+      candidate.removal.keeps.map((what) => ({ title: titleOfListed(candidate), what })),
     ),
     unreadable,
   }
 }
 
+/** Whether the user lacks the right of a request. */
 export function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403
 }

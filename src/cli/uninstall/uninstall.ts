@@ -9,6 +9,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
 import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
+import { titleOfListed } from '../collect-objects.ts'
 import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect, openHostConnection, selectConnection } from '../options/connect.ts'
 import { configOption } from '../options/read-config.ts'
@@ -20,7 +21,6 @@ import { deleteData, findData, hasManagers, listData } from './data.ts'
 import {
   type Candidate,
   type Choices,
-  candidateTitle,
   type Gathered,
   gatherBy,
   gatherTraces,
@@ -253,14 +253,14 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
   for (let pass = 1; done.failures.length === 0; ) {
     const gathered = await gatherTraces(context, choices)
     if (gathered.candidates.length > 0 && pass++ > MAX_PASSES) {
-      for (const one of gathered.candidates) done.failures.push(`${candidateTitle(one)}: ${WRITTEN_AGAIN}`)
+      for (const one of gathered.candidates) done.failures.push(`${titleOfListed(one)}: ${WRITTEN_AGAIN}`)
     } else if (gathered.candidates.length > 0 || gathered.unreadable.length > 0) {
       await removeEach(gathered, context, done)
     } else {
       // What stays now, such as a field without its annotation, is not known to the next pass.
       for (const one of gathered.keeps) done.keeps.add(keptLine(one))
       if (gathered.ending.length === 0 || performance.now() >= endsAt) {
-        for (const one of gathered.ending) done.keeps.add(`${candidateTitle(one)}: ${ENDING}`)
+        for (const one of gathered.ending) done.keeps.add(`${titleOfListed(one)}: ${ENDING}`)
         break
       }
       await sleep(POLL_MS, undefined, { signal: context.signal })
@@ -288,7 +288,7 @@ async function removeOne(candidate: Candidate, context: UninstallContext, done: 
   const { type, namespace, name } = candidate
   const result = await removeTraces(candidate, context)
   if (result === 'conflict') return
-  if ('failure' in result) done.failures.push(`${candidateTitle(candidate)}: ${result.failure}`)
+  if ('failure' in result) done.failures.push(`${titleOfListed(candidate)}: ${result.failure}`)
   else if (result.removes.length > 0) {
     done.removed.push(defined({ type, namespace, name, removes: result.removes }))
   }
