@@ -154,6 +154,7 @@ export function withEnvironment(args: Arguments, env: CommandIo['env']): MoverAr
   }
 }
 
+/** Returns the text of an option. Throws `UsageError` without it. */
 export function need(args: MoverArguments, option: MoverOption): string {
   const text = args.text(option)
   if (text) return text
@@ -178,6 +179,7 @@ export function needPlace(
   throw new UsageError(`--${option} ${shown}: must be ${PROTOCOLS.map(({ forms }) => forms).join('; or ')}`)
 }
 
+/** Returns the number of an option. Throws `UsageError` for another text, and outside of the bounds. */
 export function wholeNumber(
   args: MoverArguments,
   option: MoverOption,
@@ -191,6 +193,7 @@ export function wholeNumber(
   throw new UsageError(`--${option} ${text}: must be a whole number from ${least} to ${most}`)
 }
 
+/** Returns the bytes of an option such as `8Mi`. Throws `UsageError` for another text, and for less than `least`. */
 export function bytes(args: MoverArguments, option: MoverOption, fallback: string, least: number): number {
   const text = args.text(option) ?? fallback
   const value = parseBytes(text)
@@ -200,6 +203,7 @@ export function bytes(args: MoverArguments, option: MoverOption, fallback: strin
   )
 }
 
+/** Returns the word of an option; undefined without it. Throws `UsageError` for a word that it does not take. */
 export function readChoice<Choice extends string>(
   args: MoverArguments,
   option: MoverOption,
@@ -237,6 +241,7 @@ export function readEndpoint(args: MoverArguments, { defaultEndpoint }: Protocol
   throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
 }
 
+/** The networks of this machine in which the server may be. Throws `UsageError` for another text. */
 export function readNetworks(args: MoverArguments): string[] {
   const networks = args.texts('local-network')
   const wrong = networks.find((text) => !isNetwork(text))

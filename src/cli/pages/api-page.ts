@@ -35,6 +35,7 @@ interface Crd {
 /** Fields whose content is that of Kubernetes. */
 const OF_KUBERNETES: readonly string[] = ['nodeAffinity', 'conditions', 'tolerations', 'resources']
 
+/** Returns the text of docs/reference/api.md. */
 export function apiPage(): string {
   const crds = customResourceDefinitions() as unknown as Crd[]
   return `# API

@@ -3,6 +3,7 @@ import { MOVER_REASONS } from '../../core/mover-contract/contract.ts'
 import { AUDIT_ANNOTATIONS, CONDITIONS, DECISIONS, EVENTS } from '../../core/signal-tables.ts'
 import { codes, GENERATED, markdownTable } from './markdown.ts'
 
+/** Returns the text of docs/reference/events.md. */
 export function eventsPage(): string {
   return `# Events, conditions and audit annotations
 

@@ -2,6 +2,7 @@
 import { FAIL_ON, type FailOn, FINDINGS, type Severity } from '../check/findings/findings.ts'
 import { codes, GENERATED, markdownTable } from './markdown.ts'
 
+/** Returns the text of docs/reference/findings.md. */
 export function findingsPage(): string {
   const findings: [string, { severity: Severity; failsOn?: FailOn; title: string }][] = Object.entries(FINDINGS)
   return `# Findings

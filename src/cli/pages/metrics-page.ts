@@ -4,6 +4,7 @@ import { REPLICA_STATES } from '../../core/volume-manager/status/totals.ts'
 import { METRICS, type MetricDefinition } from '../../telemetry/metric-table.ts'
 import { codes, GENERATED, markdownTable } from './markdown.ts'
 
+/** Returns the text of docs/reference/metrics.md. */
 export function metricsPage(): string {
   const rows = Object.entries(METRICS).map(([name, metric]: [string, MetricDefinition]) => [
     `\`${name}\``,

@@ -8,6 +8,7 @@ import type { Rejection } from './access/viewer.ts'
 /** The API version of every answer. Within it, fields are added only. */
 const UI_API_VERSION = 'ui.lodestone.dev/v1alpha1'
 
+/** Sends an answer of this kind. Fields that are undefined are left out. */
 export function sendAnswer(reply: FastifyReply, kind: string, fields: object): FastifyReply {
   return reply
     .header('cache-control', 'no-store')
@@ -37,6 +38,7 @@ export function sendProblems(reply: FastifyReply, problems: readonly BodyProblem
     .send(problemBody(422, sentences.join('; '), { problems: shown }))
 }
 
+/** Sends the status and the message of a rejection. */
 export function sendRejection(reply: FastifyReply, { status, message }: Rejection): FastifyReply {
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(problemBody(status, message))
 }

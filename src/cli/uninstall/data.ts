@@ -19,6 +19,7 @@ export async function findData(context: UninstallContext): Promise<NodeData[]> {
   return [...ofManagers, ...ofNodes]
 }
 
+/** Whether the API server has a VolumeManager, with data or without. */
 export async function hasManagers(context: UninstallContext): Promise<boolean> {
   return (await collectObjects(volumeManagers, context, () => [true])).length > 0
 }

@@ -25,6 +25,7 @@ export interface Report {
 const MAX_NAMES = 5
 const MAX_LINES = 50
 
+/** Renders a report as text, or as data for programs. */
 export function renderReport(report: Report, format: Format): string {
   return format === 'text' ? renderText(report) : renderData(toData(report), format)
 }

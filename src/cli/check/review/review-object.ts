@@ -170,6 +170,7 @@ function reviews({ resources, objectSelector }: Webhook, object: K8sObject): boo
   return resources.some((type) => hasType(type, object)) && matchesLabels(objectSelector, object.metadata.labels)
 }
 
+/** Stores an object in memory, as an API server would. The status of a stored object stays if the new one has none. */
 export async function put(session: ReviewSession, object: K8sObject): Promise<void> {
   const { store } = session
   const type = reviewedType(object, session)

@@ -23,6 +23,7 @@ const TOKEN_BYTES = 32
 /** Browsers of one user, and their private windows. The oldest session ends. */
 const MAX_SESSIONS = 20
 
+/** Opens the access by links, which admits no reader before `begin`. */
 export function openLinkAccess({ hosts, onUsedLink, owner }: LinkAccessInput): LinkAccess {
   let port: number | undefined
   let token: string | undefined

@@ -37,6 +37,7 @@ interface Session {
   until: number
 }
 
+/** Opens the access with tokens. Sessions are in the memory of this process. */
 export function openTokenAccess({ users, hosts, clock }: TokenAccessInput): Access {
   const sessions = new Map<string, Session>()
 
