@@ -68,28 +68,10 @@ describe('check', () => {
       prints: '@manifest/no-kind.yaml:1:1: error: kind is missing: expected a kind of v1 (invalid-manifest)',
     },
     {
-      lodestone: 'check -f @manifest/no-version.yaml',
-      status: 1,
-      prints:
-        '@manifest/no-version.yaml:1:1: error: apiVersion is missing: expected for example v1 or apps/v1 (invalid-manifest)',
-    },
-    {
       lodestone: 'check -f @manifest/no-name.yaml',
       status: 1,
       prints:
         '@manifest/no-name.yaml:1:1: error: metadata.name is missing: ConfigMap needs a name (in quotes when it looks like a number) (invalid-manifest)',
-    },
-    {
-      lodestone: 'check -f @manifest/number.yaml',
-      status: 1,
-      prints:
-        '@manifest/number.yaml:1:1: error: metadata.labels[version]: expected a string, found 1.1: put it in quotes (invalid-manifest)',
-    },
-    {
-      lodestone: 'check -f @manifest/list.yaml',
-      status: 1,
-      prints:
-        '@manifest/list.yaml:1:1: error: expected a Kubernetes object (apiVersion, kind, metadata.name), found a list (invalid-manifest)',
     },
     {
       lodestone: 'check -f @manifest/values.yaml',

@@ -45,11 +45,4 @@ WORKLOAD              SINCE   MESSAGE
 Pod default/trainer   -       waits for VolumeManager sales/vol1
 `)
   })
-
-  test('the manifests of the folder stay as they are', async () => {
-    const objects = [claim, makePolicy(), workload]
-    const first = await status(objects)
-
-    expect(await status(objects)).toEqual(first)
-  })
 })

@@ -36,11 +36,6 @@ test.each([
     want: 'a.yaml:1:3: error: is a Helm template and no manifest; check the output of helm template',
   },
   {
-    name: 'the values of a chart',
-    files: { 'values.yaml': 'a: 1' },
-    want: 'values.yaml:1:1: error: is part of a Helm',
-  },
-  {
     name: 'a chart',
     files: { 'Chart.yaml': 'apiVersion: v2\nname: a' },
     want: 'Chart.yaml:1:1: error: is part of a Helm',
