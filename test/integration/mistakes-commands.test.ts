@@ -50,7 +50,6 @@ describe('kubeconfig', () => {
       says: 'certificate-authority @kubeconfig/nowhere.crt of cluster hub: no such file or directory',
     },
     { lodestone: 'kubeconfig hub', says: 'unexpected argument hub' },
-    { lodestone: 'kubeconfig -o yaml', says: '-o takes one of kubeconfig, secret, not yaml' },
     {
       lodestone: 'kubeconfig -o secrets',
       says: '-o takes one of kubeconfig, secret, not secrets (did you mean secret?)',

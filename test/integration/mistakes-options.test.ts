@@ -34,10 +34,6 @@ describe('an option of kubectl that the command does not have', () => {
     { lodestone: 'explain -f @hub', says: 'unknown option -f' },
     { lodestone: 'explain deployment/trainer -A --folder @hub', says: 'unknown option -A' },
     { lodestone: 'status -l app=trainer --folder @hub', says: 'unknown option -l' },
-    {
-      lodestone: 'status -o custom-columns=NAME:.name --folder @hub',
-      says: '-o takes one of text, wide, json, yaml, not custom-columns=NAME:.name',
-    },
     { lodestone: 'check -k @hub', says: 'unknown option -k' },
     { lodestone: 'check -f @hub --dry-run=server', says: 'unknown option --dry-run' },
     {

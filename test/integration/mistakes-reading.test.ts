@@ -152,28 +152,10 @@ describe('explain', () => {
       lodestone: 'explain cluster/member1 --folder @hub',
       says: 'explain has no decision about a Cluster; use kubectl describe clusters',
     },
-    {
-      lodestone: 'explain deployment/trainer deployment/other --folder @hub',
-      says: 'expected KIND/NAME or KIND NAME, e.g. deployment/trainer, not deployment/trainer deployment/other',
-    },
     { lodestone: 'explain deployment/trainer -n demo --folder @nowhere', says: 'the folder @nowhere does not exist' },
     {
       lodestone: 'explain deployment/trainer -n demo --folder @hub --kubeconfig @kubeconfig/hub',
       says: '--folder and --kubeconfig exclude each other: a folder is used without a cluster',
-    },
-    {
-      lodestone: 'explain deployment/trainer --namspace demo',
-      says: 'unknown option --namspace (did you mean --namespace?)',
-    },
-    {
-      lodestone: 'explain dsc/order -n demo --folder @hub',
-      status: 1,
-      says: 'DataSourceClaim demo/order not found in folder @hub (did you mean orders?)',
-    },
-    {
-      lodestone: 'explain deployment/nosuch -n demo --folder @hub',
-      status: 1,
-      says: 'Deployment demo/nosuch not found in folder @hub',
     },
   ])('$lodestone', checkMistake)
 })
@@ -182,10 +164,6 @@ describe('status', () => {
   test.each<Mistake>([
     { lodestone: 'status demo --folder @hub', says: 'unexpected argument demo' },
     { lodestone: 'status --wach --folder @hub', says: 'unknown option --wach (did you mean --watch?)' },
-    {
-      lodestone: 'status --folder @hub --context hub',
-      says: '--folder and --context exclude each other: a folder is used without a cluster',
-    },
     {
       lodestone: 'status --system lake --volumes --folder @hub',
       says: '--system and --volumes exclude each other; volumes have no data system',
