@@ -5,6 +5,7 @@ import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
 import { removeTree } from './file-names.ts'
+import { requireNoMount } from './mounts.ts'
 import { stopOthers } from './owner.ts'
 import type { Progress } from './progress.ts'
 
@@ -19,6 +20,7 @@ export async function deleteDataset(input: DeleteInput, progress: Progress, sign
   // A mover that still writes the data stops.
   if (await exists(state)) await stopOthers({ state }, signal)
   const deletingPath = join(dirname(target), `.${basename(target)}.deleting`)
+  for (const path of [deletingPath, target, state]) await requireNoMount(path)
   // The files of an interrupted deletion would block the rename.
   const removed = await removeAll(deletingPath, progress, signal)
   for (const path of [target, state]) {

@@ -1,16 +1,13 @@
 /** A real file system that fills up while a mover writes to it: a tmpfs in a mount namespace, which needs no root rights. */
-import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readTerminationMessage } from '../../src/core/mover-contract/termination-message.ts'
-import { KEYS, makeRoot } from './mover-run.ts'
+import { hasNamespaces, MOVER, resultIn, runInNamespace } from './mount-namespace.ts'
+import { makeRoot } from './mover-run.ts'
 import { startS3Server } from './s3-server.ts'
 
 const MIB = 1 << 20
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
-const NAMESPACE = ['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child']
 
 /** Waits for another process to fill the disk, in the middle of the first download; then frees it, and downloads again. */
 const SCRIPT = `
@@ -39,9 +36,7 @@ words="--root $PWD/disk --local-network 127.0.0.0/8"
 ls -A disk > left
 `
 
-const hasNamespaces = spawnSync('unshare', [...NAMESPACE, 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
-
-// A skipped test is in the output of vitest. Without namespaces of users, nothing but a full disk of the machine would show the same.
+// Without namespaces of users, nothing but a full disk of the machine would show the same.
 test.skipIf(!hasNamespaces)(
   'a disk that fills up in a download is NoSpace, and the next mover completes it',
   async () => {
@@ -60,18 +55,17 @@ test.skipIf(!hasNamespaces)(
     })
 
     await runInNamespace(folder, SCRIPT, [
-      ...[process.execPath, MAIN, 'mover', 'download', '--root', join(folder, 'disk')],
+      ...[...MOVER, 'download', '--root', join(folder, 'disk')],
       ...['--target', join(folder, 'disk', 'data'), '--source', 's3://lake/data/', '--endpoint', s3.url],
       ...['--keep-free', '0', '--local-network', '127.0.0.0/8', '--part-size', `${8 * MIB}`],
     ])
 
-    const resultOf = async (name: string) => readTerminationMessage(await readFile(join(folder, name), 'utf8'))
-    expect(await resultOf('first')).toMatchObject({
+    expect(await resultIn(folder, 'first')).toMatchObject({
       ...{ outcome: 'failed', code: 'NoSpace', retry: false },
       message: expect.stringContaining('the disk is full'),
     })
     expect((await readFile(join(folder, 'left'), 'utf8')).split('\n')).not.toContain('data')
-    expect(await resultOf('second')).toMatchObject({ outcome: 'completed', files: 2 })
+    expect(await resultIn(folder, 'second')).toMatchObject({ outcome: 'completed', files: 2 })
     expect(await readFile(join(folder, 'content'))).toEqual(Buffer.concat([small, large]))
   },
 )
@@ -81,27 +75,14 @@ test.skipIf(!hasNamespaces)('data on a full disk is written back, and deleted', 
   const folder = makeRoot()
   await mkdir(join(folder, 'disk'))
 
-  await runInNamespace(folder, FULL_SCRIPT, [process.execPath, MAIN, 'mover'], { ENDPOINT: s3.url })
+  await runInNamespace(folder, FULL_SCRIPT, MOVER, { ENDPOINT: s3.url })
 
-  const resultOf = async (name: string) => readTerminationMessage(await readFile(join(folder, name), 'utf8'))
-  expect(await resultOf('uploaded')).toMatchObject({ outcome: 'completed', files: 1 })
+  expect(await resultIn(folder, 'uploaded')).toMatchObject({ outcome: 'completed', files: 1 })
   expect(s3.objects.get('out/result')?.body.length).toBeGreaterThan(15 * MIB)
-  expect(await resultOf('deleted')).toMatchObject({ outcome: 'completed' })
+  expect(await resultIn(folder, 'deleted')).toMatchObject({ outcome: 'completed' })
   expect(await readFile(join(folder, 'left'), 'utf8')).toBe('')
 })
 
 function exists(path: string, then: () => void): void {
   readFile(path).then(then, () => setTimeout(() => exists(path, then), 20))
-}
-
-async function runInNamespace(folder: string, script: string, command: string[], env = {}): Promise<void> {
-  const child = spawn('unshare', [...NAMESPACE, 'sh', '-c', script, 'sh', ...command], {
-    cwd: folder,
-    env: { ...process.env, ...KEYS, ...env },
-  })
-  let said = ''
-  child.stdout.on('data', (text) => (said += text))
-  child.stderr.on('data', (text) => (said += text))
-  const status = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  if (status !== 0) throw new Error(`status ${status}: ${said}`)
 }

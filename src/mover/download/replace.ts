@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../base/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { removeTree } from '../file-names.ts'
+import { requireNoMount } from '../mounts.ts'
 import type { Owner } from '../owner.ts'
 import type { Progress } from '../progress.ts'
 import { type ChecksumLog, readChecksums, readRecords } from './checksums.ts'
@@ -135,7 +136,11 @@ async function swapIn(published: Place, files: string): Promise<void> {
 export async function deleteOldTrees(published: Place, before: number): Promise<number> {
   const times = await timesOfOld(published)
   const deleted = times.filter((time) => time < before)
-  for (const time of deleted) await removeTree(Buffer.from(join(folderOfOld(published), String(time))))
+  for (const time of deleted) {
+    const tree = join(folderOfOld(published), String(time))
+    await requireNoMount(tree)
+    await removeTree(Buffer.from(tree))
+  }
   return times.length - deleted.length
 }
 
