@@ -5,8 +5,9 @@ import { asMoverError, MoverError } from './mover-error.ts'
 test.each([
   { code: 'ENOSPC', want: 'NoSpace', says: '/data/x: the disk is full (ENOSPC)' },
   { code: 'EDQUOT', want: 'NoSpace', says: 'quota' },
-  { code: 'EACCES', want: 'Rejected', says: 'permission denied for the user of the mover' },
-  { code: 'EROFS', want: 'Rejected', says: 'read-only' },
+  { code: 'EACCES', want: 'Unexpected', says: 'permission denied for the user of the mover' },
+  { code: 'EROFS', want: 'Unexpected', says: 'read-only' },
+  { code: 'EPERM', want: 'Unexpected', says: 'permission denied for the user of the mover' },
   { code: 'EISDIR', want: 'KeyConflict', says: 'a directory where a file should be' },
   { code: 'ELOOP', want: 'Rejected', says: 'symbolic link' },
   { code: 'EIO', want: 'Unexpected', says: 'i/o error' },

@@ -19,9 +19,10 @@ const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>>
   EISDIR: { code: 'KeyConflict', text: 'there is a directory where a file should be' },
   ENOTDIR: { code: 'KeyConflict', text: 'there is a file where a directory should be' },
   ELOOP: { code: 'Rejected', text: 'there is a symbolic link; the mover does not follow links' },
-  EROFS: { code: 'Rejected', text: 'the file system is mounted read-only' },
-  EACCES: { code: 'Rejected', text: 'permission denied for the user of the mover' },
-  EPERM: { code: 'Rejected', text: 'permission denied for the user of the mover' },
+  // A fault of the node, so another node is tried: `Rejected` would be one of the source.
+  EROFS: { code: 'Unexpected', text: 'the file system is mounted read-only' },
+  EACCES: { code: 'Unexpected', text: 'permission denied for the user of the mover' },
+  EPERM: { code: 'Unexpected', text: 'permission denied for the user of the mover' },
 }
 
 /** Whether an error says that the disk is full, or its quota is used up. */
