@@ -96,10 +96,13 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
   const refused = new RefusedFiles()
   const left = new NameList()
   let [files, bytes] = [0, 0]
+  progress.begin(0, 0)
   for await (const one of walk(folder, outer)) {
     if (!('path' in one)) continue
     files += 1
     bytes += one.stats.size
+    // To count millions of files takes longer than a mover may be without progress.
+    progress.fileDone()
   }
   progress.begin(bytes, files)
 

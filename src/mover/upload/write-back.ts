@@ -50,16 +50,7 @@ export async function writeBack(
   const { store, progress, pending } = input
   const partSize = uploadPartSize(stats.size, input.partSize)
   const local: LocalFile = defined({ file, size: stats.size, partSize, pending })
-  // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
-  let compared = 0
-  const look = (bytes: number) => {
-    compared += bytes
-    progress.adjust(bytes)
-  }
-  const settle = (bytes: number) => {
-    progress.adjust(bytes - compared)
-    compared = 0
-  }
+  const { look, settle } = beginComparison(progress)
   const base = input.base.get(key)
   // Before the content is compared or sent, since a pod may change it meanwhile.
   const mark = isOfSameTime(base, stats) ? { mtimeMs: stats.mtimeMs } : await markOf(stats, local, signal, look)
@@ -87,8 +78,7 @@ export async function writeBack(
   if (base === undefined && current === undefined) await needNoConflict(input, key, signal)
   if (!isExpected(base, current?.object)) {
     if (current && (await hasSameContent(store, current, local, signal, look))) return void adopt(current.object)
-    settle(0)
-    return copyBeside(input, { key, stats, local }, base, signal)
+    return copyBeside(input, { key, stats, local }, base, { look, settle }, signal)
   }
   settle(0)
   const expected: ExpectedObject = base ? { etag: base.etag, headers: current?.headers ?? {} } : 'absent'
@@ -102,8 +92,29 @@ export async function writeBack(
     const found = await currentObject(store, key, signal)
     if (found && (await hasSameContent(store, found, local, signal, look))) return void adopt(found.object)
     if (isExpected(base, found?.object)) throw error
-    settle(0)
-    return copyBeside(input, { key, stats, local }, base, signal)
+    return copyBeside(input, { key, stats, local }, base, { look, settle }, signal)
+  }
+}
+
+/** The progress of the comparison of a file, which takes long for a large one. It is reported, so that it does not count as stalled. */
+interface Comparison {
+  /** Adds bytes that were read. */
+  look(bytes: number): void
+  /** Replaces the bytes that were read by those of the file that are done. */
+  settle(bytes: number): void
+}
+
+function beginComparison(progress: Progress): Comparison {
+  let compared = 0
+  return {
+    look(bytes) {
+      compared += bytes
+      progress.adjust(bytes)
+    },
+    settle(bytes) {
+      progress.adjust(bytes - compared)
+      compared = 0
+    },
   }
 }
 
@@ -239,13 +250,15 @@ async function copyBeside(
   { store, base: bases, progress }: WriteBackInput,
   { key, stats, local }: { key: string; stats: Seen; local: LocalFile },
   base: BaseObject | undefined,
+  { look, settle }: Comparison,
   signal: AbortSignal,
 ): Promise<Conflict> {
-  const hash = await hashLocal(local, 'sha256', signal, () => undefined)
+  const hash = await hashLocal(local, 'sha256', signal, look)
   const copy = copyKey(key, hash)
   needValidKey(store, copy)
-  if (await currentObject(store, copy, signal)) progress.adjust(stats.size)
-  else await store.upload(copy, local, 'absent', progress, signal)
+  const isThere = (await currentObject(store, copy, signal)) !== undefined
+  settle(isThere ? stats.size : 0)
+  if (!isThere) await store.upload(copy, local, 'absent', progress, signal)
   bases.set({ key, size: stats.size, etag: base?.etag ?? '', mtimeMs: stats.mtimeMs, conflict: copy })
   return { key, copy }
 }
