@@ -324,6 +324,24 @@ describe('a conflict', () => {
     expect(stored()).toEqual({ a: 'theirs' })
   })
 
+  test('has another copy if a pod writes into memory without a new time of the file', async () => {
+    const path = join(folder.root, 'data', 'a')
+    const now = new Date()
+    folder.s3.put('data/a', 'x')
+    await download()
+    otherClient('a', 'theirs')
+    await pod('a', 'first')
+    await utimes(path, now, now)
+    await upload()
+    await upload()
+    // As with mmap: the page is changed again before the kernel has written it.
+    await pod('a', 'later')
+    await utimes(path, now, now)
+
+    expect((await upload()).result.code).toBe('WriteConflict')
+    expect(Object.values(stored()).sort()).toEqual(['first', 'later', 'theirs'])
+  })
+
   test('is over for later changes too when a user chooses the version of the pod', async () => {
     folder.s3.put('data/a', 'x')
     await download()

@@ -60,6 +60,7 @@ export async function writeBack(
   }
 
   if (base !== undefined && (await isUntouched(store, base, { stats, local, mark }, signal, look))) {
+    if (!isOfSameTime(base, stats)) input.base.set({ ...without(base, 'mtimeMs', 'sha256'), ...mark })
     if (base.conflict !== undefined) {
       if (await currentObject(store, base.conflict, signal)) {
         settle(stats.size)
@@ -70,7 +71,6 @@ export async function writeBack(
       if (chosen && (await hasSameContent(store, chosen, local, signal, look))) return void adopt(chosen.object)
     }
     settle(stats.size)
-    if (!isOfSameTime(base, stats)) input.base.set({ ...without(base, 'mtimeMs', 'sha256'), ...mark })
     return undefined
   }
   needValidKey(store, key)
@@ -78,7 +78,7 @@ export async function writeBack(
   if (base === undefined && current === undefined) await needNoConflict(input, key, signal)
   if (!isExpected(base, current?.object)) {
     if (current && (await hasSameContent(store, current, local, signal, look))) return void adopt(current.object)
-    return copyBeside(input, { key, stats, local }, base, { look, settle }, signal)
+    return copyBeside(input, { key, stats, local, mark }, base, { look, settle }, signal)
   }
   settle(0)
   const expected: ExpectedObject = base ? { etag: base.etag, headers: current?.headers ?? {} } : 'absent'
@@ -92,7 +92,7 @@ export async function writeBack(
     const found = await currentObject(store, key, signal)
     if (found && (await hasSameContent(store, found, local, signal, look))) return void adopt(found.object)
     if (isExpected(base, found?.object)) throw error
-    return copyBeside(input, { key, stats, local }, base, { look, settle }, signal)
+    return copyBeside(input, { key, stats, local, mark }, base, { look, settle }, signal)
   }
 }
 
@@ -150,9 +150,11 @@ async function isUntouched(
   look: (bytes: number) => void,
 ): Promise<boolean> {
   if (isOfSameTime(base, stats)) return true
-  if (base.size !== stats.size || base.conflict !== undefined) return false
-  if (base.sha256 === undefined) return store.hasContent(base, local, signal, look)
-  return base.sha256 === (mark.sha256 ?? (await hashLocal(local, 'sha256', signal, look)))
+  if (base.size !== stats.size) return false
+  if (base.sha256 !== undefined)
+    return base.sha256 === (mark.sha256 ?? (await hashLocal(local, 'sha256', signal, look)))
+  // The object of a conflict is not that of the file.
+  return base.conflict === undefined && store.hasContent(base, local, signal, look)
 }
 
 /** Whether the source has what the directory last received or sent. Objects of a server without ETags are compared by size. */
@@ -248,7 +250,7 @@ function copyKey(key: string, hash: string): string {
  */
 async function copyBeside(
   { store, base: bases, progress }: WriteBackInput,
-  { key, stats, local }: { key: string; stats: Seen; local: LocalFile },
+  { key, stats, local, mark }: { key: string; stats: Seen; local: LocalFile; mark: Mark },
   base: BaseObject | undefined,
   { look, settle }: Comparison,
   signal: AbortSignal,
@@ -259,6 +261,6 @@ async function copyBeside(
   const isThere = (await currentObject(store, copy, signal)) !== undefined
   settle(isThere ? stats.size : 0)
   if (!isThere) await store.upload(copy, local, 'absent', progress, signal)
-  bases.set({ key, size: stats.size, etag: base?.etag ?? '', mtimeMs: stats.mtimeMs, conflict: copy })
+  bases.set({ key, size: stats.size, etag: base?.etag ?? '', ...mark, conflict: copy })
   return { key, copy }
 }
