@@ -92,8 +92,17 @@ describe.runIf(mayTakeAway)('private data of another user', () => {
     const capabilities = (await capabilitiesByVerb()).get('upload') ?? []
     const words = ['upload', '--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/']
 
-    expect(await runWith([], root, words)).toMatchObject({ outcome: 'failed' })
+    writeFileSync(join(root, 'data', 'public'), 'x')
+
+    // The mover writes back each file that it can read.
+    expect(await runWith([], root, words)).toMatchObject({
+      ...{ outcome: 'failed', code: 'Unexpected' },
+      message: expect.stringMatching(
+        /own cannot be read: .*shared\/result cannot be read: |shared\/result .*own cannot be read: /,
+      ),
+    })
+    expect([...s3.objects.keys()]).toEqual(['public'])
     expect(await runWith(capabilities, root, words)).toMatchObject({ outcome: 'completed' })
-    expect([...s3.objects.keys()].sort()).toEqual(['own/result', 'shared/result'])
+    expect([...s3.objects.keys()].sort()).toEqual(['own/result', 'public', 'shared/result'])
   })
 })

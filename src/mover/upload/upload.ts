@@ -17,7 +17,7 @@ import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { openBase, type UploadBase } from './base.ts'
 import { openBelow } from './open-below.ts'
-import { type Seen, walk } from './walk.ts'
+import { isUnreadable, type Seen, unreadableError, walk } from './walk.ts'
 import { type Conflict, writeBack } from './write-back.ts'
 
 export interface UploadInput {
@@ -47,8 +47,9 @@ const MAX_REJECTED = 100
  * - `UnsafeKey`: the name of a file cannot be a key.
  * - `KeyConflict`: an object would be a file and a folder.
  * - `Rejected`: the server refuses a file.
+ * - `Unexpected`: the disk cannot read a file.
  *
- * All other files are uploaded then. The last three come first: with a conflict alone, the source has all that pods wrote.
+ * All other files are uploaded then. The last four come first: with a conflict alone, the source has all that pods wrote.
  */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.source)
@@ -111,9 +112,10 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
       const conflict = await writeBack({ ...input, progress }, { key: `${place.key}${path}`, stats, file }, signal)
       if (conflict) conflicts.add(describeConflict(input.store, conflict))
     } catch (error) {
-      if (!isAboutOneFile(error)) throw error
-      if (error.code === 'SourceChanged') return changing.add(path)
-      refused.add(error)
+      if (!isAboutOneFile(error) && !isUnreadable(error)) throw error
+      const fault = isAboutOneFile(error) ? error : unreadableError(path, error)
+      if (fault.code === 'SourceChanged') return changing.add(path)
+      refused.add(fault)
     }
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.add(path)
@@ -125,6 +127,7 @@ async function uploadOnce(input: RoundInput, progress: Progress, outer: AbortSig
       for await (const one of walk(folder, signal)) {
         if ('left' in one) left.add(one.left)
         else if ('unnamed' in one) refused.add(unnamedError(one))
+        else if ('unreadable' in one) refused.add(one.unreadable)
         else {
           yield async () => {
             const file = await openBelow(folder, one.path)

@@ -1,6 +1,7 @@
 /** Walks what is below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
 import { isUtf8 } from 'node:buffer'
 import { escapeBytes, joinBytes, openBytes } from '../file-names.ts'
+import { asMoverError, MoverError } from '../mover-error.ts'
 import { MAX_PATH_BYTES } from '../objects/select.ts'
 import { openBelow } from './open-below.ts'
 
@@ -12,15 +13,38 @@ export interface Seen {
 /**
  * - `unnamed`: a file or folder whose path cannot be a key, and why not. The bytes of the path are escaped.
  * - `left`: what is no file, such as a symbolic link or a socket. It is not uploaded.
+ * - `unreadable`: the error for a file or folder that the disk cannot read.
  */
-export type Walked = { path: string; stats: Seen } | { unnamed: string; reason: string } | { left: string }
+export type Walked =
+  | { path: string; stats: Seen }
+  | { unnamed: string; reason: string }
+  | { left: string }
+  | { unreadable: MoverError }
+
+/** Errors of a file or folder that say nothing about others: damage of the disk, and denied permission. */
+const UNREADABLE: ReadonlySet<string | undefined> = new Set(['EIO', 'EUCLEAN', 'EBADMSG', 'EACCES', 'EPERM'])
+
+/** Whether an error of a file or folder keeps no other file from its upload. */
+export function isUnreadable(error: unknown): boolean {
+  return UNREADABLE.has((error as NodeJS.ErrnoException).code)
+}
+
+/** The error for a path that cannot be read. */
+export function unreadableError(path: string, error: unknown): MoverError {
+  return new MoverError('Unexpected', `${path} cannot be read: ${asMoverError(error).message}`, { cause: error })
+}
 
 /** Yields what is below a folder. Links are not followed, because they could point out of it. */
 export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<Walked> {
   const below: Buffer[] = [Buffer.alloc(0)]
   for (let path = below.pop(); path !== undefined; path = below.pop()) {
-    for await (const { entry, name } of entriesOf(Buffer.from(folder), path)) {
+    for await (const listed of entriesOf(Buffer.from(folder), path)) {
       signal.throwIfAborted()
+      if ('unreadable' in listed) {
+        yield listed
+        continue
+      }
+      const { entry, name } = listed
       const child = joinBytes(path, name)
       if (!entry.isDirectory() && !entry.isFile()) {
         yield { left: escapeBytes(child) }
@@ -35,11 +59,21 @@ export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator
         below.push(child)
         continue
       }
-      const file = await openBelow(folder, child.toString())
-      if (file === undefined) continue
-      const { mtimeMs, size } = await file.stat().finally(() => file.close())
-      yield { path: child.toString(), stats: { mtimeMs, size } }
+      const one = await seenAt(folder, child.toString())
+      if (one !== undefined) yield one
     }
+  }
+}
+
+async function seenAt(folder: string, path: string): Promise<Walked | undefined> {
+  try {
+    const file = await openBelow(folder, path)
+    if (file === undefined) return undefined
+    const { mtimeMs, size } = await file.stat().finally(() => file.close())
+    return { path, stats: { mtimeMs, size } }
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return { unreadable: unreadableError(path, error) }
   }
 }
 
@@ -47,11 +81,13 @@ export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator
 const GONE = new Set(['ENOENT', 'ENOTDIR'])
 
 /** The entries of a folder below `top`; none if a pod has deleted it. */
-async function* entriesOf(top: Buffer, below: Buffer): ReturnType<typeof openBytes> {
+async function* entriesOf(top: Buffer, below: Buffer) {
+  if (below.length === 0) return yield* openBytes(top)
   try {
-    yield* openBytes(below.length === 0 ? top : joinBytes(top, below))
+    yield* openBytes(joinBytes(top, below))
   } catch (error) {
-    const isGone = below.length > 0 && GONE.has((error as NodeJS.ErrnoException).code ?? '')
-    if (!isGone) throw error
+    if (GONE.has((error as NodeJS.ErrnoException).code ?? '')) return
+    if (!isUnreadable(error)) throw error
+    yield { unreadable: unreadableError(escapeBytes(below), error) }
   }
 }
