@@ -3,7 +3,7 @@ import { rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { takeOver } from './owner.ts'
+import { type Owner, takeOver } from './owner.ts'
 
 const FOREVER = new AbortController().signal
 
@@ -18,12 +18,15 @@ const whenAborted = (signal: AbortSignal) =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }))
 
 describe('the owner of a dataset', () => {
-  test('leaves nothing when it has ended', async () => {
+  test.each([
+    { name: 'has published', end: (owner: Owner) => owner.publish(async () => undefined) },
+    { name: 'has failed', end: async () => undefined },
+  ])('leaves no lock, but the file of the next one, when it $name', async ({ end }) => {
     const owner = await takeOver({ state }, FOREVER)
-    await owner.publish(async () => undefined)
+    await end(owner)
     await owner.release()
 
-    expect(readdirSync(state)).toEqual([])
+    expect(readdirSync(state)).toEqual(['released'])
   })
 
   test('stops when a later mover takes over, and publishes nothing', async () => {
@@ -54,7 +57,7 @@ describe('the owner of a dataset', () => {
     const owner = await takeOver({ state }, AbortSignal.timeout(400))
     await owner.release()
 
-    expect(readdirSync(state)).toEqual([])
+    expect(readdirSync(state)).toEqual(['released'])
   })
 
   test('waits for a mover that publishes', async () => {

@@ -21,6 +21,8 @@ export interface Owner {
 
 const OWNER = 'owner-'
 const PUBLISHING = 'publishing-'
+/** The lock of a mover that has ended. Pods may use the last inode, and a later mover needs none for this file. */
+const RELEASED = 'released'
 
 /** How often an owner checks that it still is the owner, and shows that it runs. */
 const CHECK_MS = 500
@@ -38,12 +40,7 @@ export async function takeOver({ state }: { state: string }, outer: AbortSignal)
   const token = randomBytes(8).toString('hex')
   const lock = join(state, `${OWNER}${token}`)
   await makeFolder(state, 0o700)
-  const file = await open(lock, 'wx', 0o600)
-  const nameOwner = file.writeFile(hostname()).catch((error: unknown) => {
-    // The name is only for a message.
-    if (!isDiskFull(error)) throw error
-  })
-  await nameOwner.finally(() => file.close())
+  await createLock(state, lock)
   await stopOthers({ state }, outer, lock)
 
   const lost = new AbortController()
@@ -66,14 +63,33 @@ export async function takeOver({ state }: { state: string }, outer: AbortSignal)
       try {
         return await step()
       } finally {
-        await rm(publishing, { force: true })
+        await keepReleased(state, publishing)
       }
     },
     async release() {
       clearInterval(timer)
-      await rm(lock, { force: true })
+      await keepReleased(state, lock)
     },
   }
+}
+
+async function createLock(state: string, lock: string): Promise<void> {
+  const file = await open(lock, 'wx', 0o600).catch(async (error: unknown) => {
+    if (!isDiskFull(error)) throw error
+    await rename(join(state, RELEASED), lock).catch(() => {
+      throw error
+    })
+    return open(lock, 'r+')
+  })
+  const nameOwner = file.writeFile(hostname()).catch((error: unknown) => {
+    // The name is only for a message.
+    if (!isDiskFull(error)) throw error
+  })
+  await nameOwner.finally(() => file.close())
+}
+
+async function keepReleased(state: string, lock: string): Promise<void> {
+  await rename(lock, join(state, RELEASED)).catch(undefinedIfMissing)
 }
 
 /**

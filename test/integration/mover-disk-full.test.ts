@@ -83,6 +83,33 @@ test.skipIf(!hasNamespaces)('data on a full disk is written back, and deleted', 
   expect(await readFile(join(folder, 'left'), 'utf8')).toBe('')
 })
 
+/** A pod has used all inodes of the disk, after a download. */
+const INODES_SCRIPT = `
+set -e
+mount -t tmpfs -o nr_inodes=40 none disk
+words="--root $PWD/disk --endpoint $ENDPOINT --keep-free 0 --local-network 127.0.0.0/8"
+"$@" download $words --source s3://lake/data/ --target $PWD/disk/data --termination-log downloaded || true
+i=0; while echo $i > disk/data/result-$i; do i=$((i + 1)); done 2>/dev/null
+for attempt in 1 2; do
+  "$@" upload $words --source $PWD/disk/data --target s3://lake/data/ --termination-log uploaded-$attempt || true
+done
+`
+
+test.skipIf(!hasNamespaces)('data on a disk without a free inode is written back', async () => {
+  const s3 = await startS3Server()
+  const folder = makeRoot()
+  await mkdir(join(folder, 'disk'))
+  s3.put('data/a', 'x')
+
+  await runInNamespace(folder, INODES_SCRIPT, MOVER, { ENDPOINT: s3.url })
+
+  expect(await resultIn(folder, 'downloaded')).toMatchObject({ outcome: 'completed', files: 1 })
+  for (const name of ['uploaded-1', 'uploaded-2']) {
+    expect(await resultIn(folder, name)).toMatchObject({ outcome: 'completed' })
+  }
+  expect(s3.objects.get('data/result-0')?.body.toString()).toBe('0\n')
+})
+
 function exists(path: string, then: () => void): void {
   readFile(path).then(then, () => setTimeout(() => exists(path, then), 20))
 }
