@@ -115,6 +115,8 @@ export interface ReplicaDownload {
   retryTime?: string
   /** Whether a check found that data is lost: the next mover verifies the files that are left. */
   isDamaged?: boolean
+  /** Whether its node was replaced by one of the same name, and no mover has looked yet whether the data is still there. */
+  isUnchecked?: boolean
 }
 
 /** The use of the data by pods. */

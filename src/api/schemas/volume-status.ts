@@ -87,6 +87,10 @@ const replica: Schema = {
       } satisfies FieldsOf<UploadStatus>,
     },
     isDamaged: { type: 'boolean', description: 'True if a check found that data is lost and it is not repaired yet.' },
+    isUnchecked: {
+      type: 'boolean',
+      description: 'True if the node was replaced, and no mover has looked yet whether it still has the data.',
+    },
     checkedTime: time('Time of the last check of the data.'),
     refreshedTime: time('Time of the last comparison with the source.'),
     handledCheck: string('Digest of the last annotation lodestone.dev/check that was handled.', 63),

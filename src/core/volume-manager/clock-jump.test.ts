@@ -18,7 +18,7 @@ const RUNNING = { kind: 'running', node: 'n1' } as const
 const WAITING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
 const REPLICA: Omit<DownloadObservation, 'now'> = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeHasData: false, isDemanded: false },
-  ...{ isDeletionPending: false },
+  ...{ isDeletionPending: false, hasChanges: false },
   ...{ node: undefined, sourceType: 'S3', settings },
 }
 const DELETION: Omit<DeletionObservation, 'now'> = {

@@ -35,7 +35,7 @@ export interface MoverPod {
 export interface ObservedReplica {
   replica: ReplicaStatus
   /** `nodeName` is the node of its mover, or of its data; undefined when it has neither. */
-  download: Omit<DownloadObservation, 'nodeHasData' | 'isDeletionPending' | 'sourceType'> & {
+  download: Omit<DownloadObservation, 'nodeHasData' | 'isDeletionPending' | 'sourceType' | 'hasChanges'> & {
     nodeName: string | undefined
   }
   use: UseObservation

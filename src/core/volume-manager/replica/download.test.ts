@@ -22,7 +22,14 @@ const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node:
 const makeDownload = (replica: Partial<ReplicaStatus>) => divideReplica(makeReplica(replica)).download
 const DEFAULTS: DownloadObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), node: READY_NODE, nodeHasData: false },
-  ...{ isDeletionPending: false, isDemanded: false, sourceType: 'S3', settings: VOLUME_SETTINGS, now: NOW },
+  ...{
+    isDeletionPending: false,
+    hasChanges: false,
+    isDemanded: false,
+    sourceType: 'S3',
+    settings: VOLUME_SETTINGS,
+    now: NOW,
+  },
 }
 
 interface Case {
@@ -295,6 +302,24 @@ test.each<Case>([
     want: { state: 'Failed', reason: 'NoSpace', node: undefined, isPermanent: undefined },
     due: 10,
   },
+  ...[
+    { when: 'has changes and no mover has looked at it', totalBytes: undefined, hasChanges: true, node: 'n2' },
+    { when: 'has changes, but a mover has listed the source', totalBytes: 9, hasChanges: true, node: undefined },
+    { when: 'has no changes', totalBytes: undefined, hasChanges: false, node: undefined },
+  ].map(({ when, totalBytes, hasChanges, node }) => ({
+    name: `Downloading with a failure of its replaced node ${node ? 'stays on' : 'leaves'} it if the data ${when}`,
+    replica: { ...downloading, isUnchecked: true },
+    observed: { mover: failure({ code: 'Evicted', nodeFault: 'yes' as const, node: 'n2', totalBytes }), hasChanges },
+    want: { state: 'Failed' as const, reason: 'Evicted', node, isUnchecked: node ? true : undefined },
+    due: 10,
+  })),
+  {
+    name: 'Failed leaves a replaced node that is gone now',
+    replica: { ...failed, isUnchecked: true },
+    observed: { node: { kind: 'deleted' }, hasChanges: true },
+    want: { state: 'Failed', node: undefined, isUnchecked: undefined },
+    due: 30,
+  },
   { name: 'Failed waits for its retry', replica: failed, want: { state: 'Failed', attempt: 2, node: 'n1' }, due: 30 },
   {
     name: 'Failed is queued at its retry time',
@@ -363,7 +388,7 @@ test.each<Case>([
   {
     name: 'Ready is checked when its node was replaced',
     replica: { nodeUID: 'u0' },
-    want: { state: 'Queued', reason: 'NodeReplaced', node: 'n1', nodeUID: undefined, attempt: 2 },
+    want: { state: 'Queued', reason: 'NodeReplaced', node: 'n1', nodeUID: undefined, attempt: 2, isUnchecked: true },
     due: 60,
   },
   {

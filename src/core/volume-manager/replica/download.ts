@@ -40,6 +40,8 @@ export interface DownloadObservation extends Observation {
   isDemanded: boolean
   /** The source type of its volume; undefined for a volume that is no longer in the spec. */
   sourceType: string | undefined
+  /** Whether changes of pods are lost with the data, if it is still there. */
+  hasChanges: boolean
 }
 
 /** `deleted`: the Node object does not exist. */
@@ -164,14 +166,14 @@ function stepFailed(download: ReplicaDownload, { node, retryTriggers, now }: Dow
 
 function stepMoving(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
   const { mover, now, settings } = observed
-  if (!mover) return fail(download, DELETED, now)
+  if (!mover) return fail(download, DELETED, observed)
   // The scheduler placed the mover after the data of another replica lost its node label there.
   if (mover.kind !== 'failed' && observed.isDeletionPending) {
     return queueElsewhere(download, 'DeletionPending', mover.node, now)
   }
   switch (mover.kind) {
     case 'failed':
-      return fail(download, mover, now)
+      return fail(download, mover, observed)
     case 'succeeded':
       if (observed.nodeHasData) return queueElsewhere(download, 'NodeTaken', mover.node, now)
       return isOfFormerNode(mover, observed)
@@ -179,7 +181,7 @@ function stepMoving(download: ReplicaDownload, observed: DownloadObservation): D
         : arrive(download, mover, observed)
     case 'waiting': {
       if (now - stateBegin(download, observed) > settings.movers.prepareTimeoutSeconds * 1000) {
-        return fail(download, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
+        return fail(download, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), observed)
       }
       return starting(download, mover, observed)
     }
@@ -205,7 +207,7 @@ function stepRunning(
   const since = stateBegin(placed, observed)
   const lastProgress = Math.max(fromTime(download.progressTime, jumps) ?? since, since)
   return now - lastProgress > settings.movers.progressTimeoutSeconds * 1000
-    ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), now)
+    ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), observed)
     : downloading(placed, observed)
 }
 
@@ -218,7 +220,7 @@ function downloading(next: ReplicaDownload, { sourceType, now }: DownloadObserva
 }
 
 function arrive(download: ReplicaDownload, mover: MoverSuccess, observed: DownloadObservation): DownloadStep {
-  const rest = without(withoutFailures(download), 'progressTime', 'totalBytes', 'isDamaged')
+  const rest = without(withoutFailures(download), 'progressTime', 'totalBytes', 'isDamaged', 'isUnchecked')
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
   const arrived = defined({
     ...onNode(rest, mover.node),
@@ -253,7 +255,7 @@ function stepPlaced(download: ReplicaDownload, observed: DownloadObservation): D
  */
 function checkReplaced(download: ReplicaDownload, node: string, now: number): Transition<ReplicaDownload> {
   const queued = queueAgain(without(download, 'nodeUID'), 'NodeReplaced', MESSAGES.NodeReplaced(node), now)
-  return { ...queued, next: defined({ ...queued.next, bytes: download.bytes }) }
+  return { ...queued, next: defined({ ...queued.next, bytes: download.bytes, isUnchecked: true }) }
 }
 
 /**
@@ -271,7 +273,11 @@ function lossAt({ node, settings, now, jumps }: DownloadObservation): number | u
   return onPresentClock(node.unreadySince ?? now, jumps) + settings.nodeLossSeconds * 1000
 }
 
-function fail(download: ReplicaDownload, failure: MoverFailure, now: number): Transition<ReplicaDownload> {
+function fail(
+  download: ReplicaDownload,
+  failure: MoverFailure,
+  { hasChanges, now }: Pick<DownloadObservation, 'hasChanges' | 'now'>,
+): Transition<ReplicaDownload> {
   const node = failure.node ?? download.node
   const rest = defined({
     ...without(download, 'node', 'nodeUID'),
@@ -279,11 +285,14 @@ function fail(download: ReplicaDownload, failure: MoverFailure, now: number): Tr
     // The size of the data decides on which nodes the next attempt may be.
     totalBytes: failure.totalBytes ?? download.totalBytes,
   })
-  if (node === undefined || failure.nodeFault === 'no') return transition.fail(onNode(rest, node), failure, now)
+  // A mover that has listed the source did not find the data. Before that, the node may have the only copy of changes.
+  const mayHaveChanges = hasChanges && download.isUnchecked === true && rest.totalBytes === undefined
+  if (node === undefined || failure.nodeFault === 'no' || mayHaveChanges)
+    return transition.fail(onNode(rest, node), failure, now)
   const bytes = failure.bytes ?? download.bytes ?? 0
   const nodeFailures = recordNodeFailure(download.nodeFailures, { node, reason: failure.code, bytes }, now)
   const continues = failure.nodeFault === 'maybe' && mayContinue(nodeFailures)
-  const left = defined({ ...withoutProgress(rest), totalBytes: failure.totalBytes })
+  const left = defined({ ...without(withoutProgress(rest), 'isUnchecked'), totalBytes: failure.totalBytes })
   return transition.fail({ ...(continues ? onNode(rest, node) : left), nodeFailures }, failure, now)
 }
 
@@ -303,7 +312,7 @@ function queueElsewhere(
   node: string | undefined,
   now: number,
 ): Transition<ReplicaDownload> {
-  const rest = without(withoutProgress(download), 'node', 'nodeUID')
+  const rest = without(withoutProgress(download), 'node', 'nodeUID', 'isUnchecked')
   const explanation = { reason, message: MESSAGES[reason](node ?? '') }
   return transition.inQueue(
     transition.enter({ ...rest, attempt: download.attempt + 1 }, 'Queued', now, explanation),
@@ -318,7 +327,7 @@ function withoutFailures(download: ReplicaDownload): ReplicaDownload {
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
 function unpinned(download: ReplicaDownload, node: NodeState | undefined): ReplicaDownload {
   if (download.node === undefined || node?.kind !== 'deleted') return download
-  return without(withoutProgress(download), 'node', 'nodeUID')
+  return without(withoutProgress(download), 'node', 'nodeUID', 'isUnchecked')
 }
 
 /** When the state began, in ms since the epoch. */

@@ -18,7 +18,7 @@ import { evictData, isReady, loseData, stepDownload } from './download.ts'
 import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import type { Transition } from './transition.ts'
-import { hasUploadSource, readSpecSource, stepUpload, withUploadSource } from './upload.ts'
+import { hasChanges, hasUploadSource, keepsChanges, readSpecSource, stepUpload, withUploadSource } from './upload.ts'
 import { beginUse, endUse, stepUse } from './use.ts'
 
 /** The identity of a replica and its state machines. */
@@ -36,6 +36,7 @@ const FIELDS: { readonly [M in keyof Machines]: Readonly<Record<keyof Machines[M
   download: {
     ...{ state: true, reason: true, message: true, since: true, retryTime: true, attempt: true, failures: true },
     ...{ node: true, nodeUID: true, nodeFailures: true, preemptions: true, isPermanent: true, isDamaged: true },
+    isUnchecked: true,
     ...{ bytes: true, totalBytes: true, progressTime: true },
   },
   use: { inUse: true, lastUsedTime: true, lastEndTime: true },
@@ -75,6 +76,8 @@ interface StepContext {
   hasSource(upload: ReplicaUpload): boolean
   /** Whether a replica has the data of the source in the spec. */
   isCurrent(identity: ReplicaIdentity): boolean
+  /** Whether changes of pods are lost with the data of a replica. */
+  losesChanges(replica: ReplicaUse & ReplicaUpload): boolean
   /** The config for an upload or for maintenance; undefined if none may be queued. */
   configFor(isAtWork: boolean): VolumeConfig | undefined
 }
@@ -85,7 +88,7 @@ interface StepContext {
  */
 function stepReplica(
   { replica, ...observed }: ObservedReplica,
-  { sourceType, nodeHasData, isDeletionPending, hasSource, isCurrent, configFor }: StepContext,
+  { sourceType, nodeHasData, isDeletionPending, hasSource, isCurrent, losesChanges, configFor }: StepContext,
 ): Transition<ReplicaStatus> {
   const { identity, ...before } = divideReplica(replica)
   const downloaded = stepDownload(before.download, {
@@ -93,6 +96,7 @@ function stepReplica(
     sourceType,
     nodeHasData,
     isDeletionPending,
+    hasChanges: losesChanges({ ...before.use, ...before.upload }),
   })
   const { next: download, arrived, isGone } = downloaded
 
@@ -142,11 +146,13 @@ export function evictReplica(replica: ReplicaStatus, cause: EvictionCause, now: 
  *
  * @param isValid whether movers can be created for the volume. Otherwise no upload and no maintenance is queued: work that can never start
  *   would delay the movers of other VolumeManagers.
+ * @param evenChanged whether changes that are not written back may be lost
  */
 export function stepReplicas(
   { before, replicas: observedReplicas, replicasInAll }: ObservedVolume,
   config: VolumeConfig | undefined,
   isValid = true,
+  evenChanged = false,
 ): ReplicaSet {
   const source = readSpecSource(config)
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)
@@ -154,6 +160,8 @@ export function stepReplicas(
     sourceType: config?.sourceType,
     hasSource: (upload: ReplicaUpload) => hasUploadSource(upload, source),
     isCurrent: ({ revision }: ReplicaIdentity) => source !== undefined && revision === source.revision,
+    losesChanges: (replica: ReplicaUse & ReplicaUpload) =>
+      !evenChanged && keepsChanges(replica, source) && hasChanges(replica),
     configFor,
   }
   const withData = new Set(observedReplicas.flatMap(({ replica }) => (isReady(replica) ? dataPlace(replica) : [])))

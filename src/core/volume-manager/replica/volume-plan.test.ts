@@ -324,6 +324,45 @@ describe('the plan of a volume', () => {
     expect([second.replicas, second.deletions.length]).toEqual([[], 1])
   })
 
+  test.each<{ name: string; given: Case; unchecked?: false; want: object }>([
+    { name: 'stays', given: {}, want: { replicas: ['0 Failed'], deletions: [] } },
+    {
+      name: 'stays, also while the node may not take new data',
+      given: { config: { ...RESYNC, nodeAffinity: nodesWith('other') } },
+      want: { replicas: ['0 Failed'], deletions: [] },
+    },
+    {
+      name: 'is deleted if the user gave its changes up',
+      given: { annotations: { [DELETE_IN_USE_ANNOTATION]: 'true' } },
+      want: { replicas: ['0 Failed'], deletions: ['n1 Abandoned Waiting'] },
+    },
+    {
+      name: 'is deleted if it is not written back',
+      given: { config: {} },
+      want: { replicas: ['0 Failed'], deletions: ['n1 Abandoned Waiting'] },
+    },
+    {
+      name: 'is deleted if it is new data, which no pod has changed',
+      given: {},
+      unchecked: false,
+      want: { replicas: ['0 Failed'], deletions: ['n1 Abandoned Waiting'] },
+    },
+  ])('data on a replaced node that ends its mover $name', ({ given, unchecked = true, want }) => {
+    const volume = (current: object) => ({
+      replicas: [
+        makeReplica({
+          ...current,
+          state: 'Downloading',
+          ...(unchecked && { isUnchecked: true }),
+          lastUsedTime: at(-20),
+        }),
+      ],
+    })
+    const movers = (path: string) => [makeMover({ path }, { phase: 'Failed', reason: 'Evicted' }, 'n1')]
+
+    expect(short(planOf({ config: RESYNC, volume, movers, ...given }))).toEqual(want)
+  })
+
   test('keeps a replica that returned from a lost node until its conflict is resolved', () => {
     const failed = {
       state: 'Failed',

@@ -63,7 +63,7 @@ export function planVolume(
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? storedProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
-  const stepped = stepReplicas(observed, config, faults.length === 0)
+  const stepped = stepReplicas(observed, config, faults.length === 0, isDeletedInUse(manager))
   const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, readSpecSource(config)), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
@@ -128,7 +128,7 @@ function dropRules(
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
       keepsChanges(replica, source) &&
-      isComplete(replica) &&
+      (isComplete(replica) || (replica.isUnchecked === true && replica.revision === wantedRevision)) &&
       (hasChanges(replica) || mustShowConflict(replica)) &&
       !isDeletedInUse(manager),
   }
