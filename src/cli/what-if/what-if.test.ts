@@ -367,6 +367,13 @@ describe('policies', () => {
     expect(stdout).toContain(want)
   })
 
+  test('that are applied twice apply once', async () => {
+    const files = { 'policy.yaml': makePolicy({ placement: placed('member3') }), 'app.yaml': makeDeployment() }
+    const options = ['--policy', '@policy.yaml', '-f', '@policy.yaml', '-f', '@app.yaml']
+    const { stdout } = await whatIf(options, [...clusters, own, running], files)
+    expect(stdout).toContain(moves)
+  })
+
   test.each<{ name: string; files: Record<string, unknown>; want: string }>([
     {
       name: 'waits for a change of the workload',

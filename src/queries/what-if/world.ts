@@ -1,8 +1,8 @@
 /** Gathers what becomes of bindings in a world: the present one, or a supposed one that overlays it. */
 
 import { type Cluster, clusters, type ResourceBinding } from '../../api/karmada.ts'
-import type { K8sObject } from '../../api/meta.ts'
-import { jsonEqual, without } from '../../base/json.ts'
+import { type K8sObject, keyOfObject } from '../../api/meta.ts'
+import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
@@ -10,6 +10,7 @@ import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet, worsenFleet } from '../../core/what-if/fleet.ts'
 import { type Settled, type SettleInput, settle } from '../../core/what-if/settle.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { kindKey } from '../../store/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { gatherBindingInput } from '../binding.ts'
 import { type ClusterScope, claimsFor } from '../permission.ts'
@@ -62,7 +63,8 @@ export interface Question {
 }
 
 /** Returns the world of a question. */
-export function supposeWorld(present: World, { store, changes, written = NONE }: Question): World {
+export function supposeWorld(present: World, { store, changes: steps, written = NONE }: Question): World {
+  const changes = netChanges(steps)
   const changed = changes.filter(({ type }) => type === clusters)
   const worse = changed.every(isOnlyWorse)
     ? new Map(changed.map(({ after }) => [after?.metadata.name ?? '', after as Cluster]))
@@ -72,6 +74,18 @@ export function supposeWorld(present: World, { store, changes, written = NONE }:
     .filter(isSpecChanged)
     .map(({ before, after }) => (after ?? before)?.metadata.name ?? '')
   return { ...present, store, fleet, changes, written, changedClusters, worse }
+}
+
+/** Returns one change for each object: several suppositions may change the same one, as two files with one policy do. */
+function netChanges(steps: readonly StoreChange[]): StoreChange[] {
+  const net = new Map<string, StoreChange>()
+  for (const { type, before, after } of steps) {
+    const object = after ?? before
+    const key = `${kindKey(type)}/${object ? keyOfObject(object) : ''}`
+    const first = net.get(key)
+    net.set(key, defined({ type, before: first ? first.before : before, after }))
+  }
+  return [...net.values()].filter(({ before, after }) => before !== undefined || after !== undefined)
 }
 
 /** The data of a workload: a source, and its size if that is known. */
