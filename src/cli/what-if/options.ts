@@ -84,13 +84,28 @@ export const WHAT_IF_OPTIONS = {
 } as const satisfies Record<string, Option>
 
 /** A change of the fleet that is supposed. */
-export type Supposition =
-  | NamedSupposition
-  | { kind: 'applied'; files: readonly string[]; onlyPolicies: boolean }
-  | { kind: 'appliedTexts'; given: GivenManifests }
+export type Supposition = NamedSupposition | AppliedManifests
+
+/** Manifests that are applied. */
+export interface AppliedManifests {
+  kind: 'applied'
+  given: GivenManifests
+  /** The files, for messages. */
+  from: string
+  onlyPolicies: boolean
+}
+
+/** Files of manifests that are applied, which are not read yet. */
+export interface AppliedFiles extends Pick<AppliedManifests, 'onlyPolicies'> {
+  kind: 'files'
+  files: readonly string[]
+}
+
+/** A supposition as the options have it. */
+export type GivenSupposition = NamedSupposition | AppliedFiles
 
 /** The question: suppositions that hold together, or a table of single ones. */
-export type Question = { suppositions: readonly Supposition[]; each?: never } | { each: 'cluster' | 'source' }
+export type Question = { suppositions: readonly GivenSupposition[]; each?: never } | { each: 'cluster' | 'source' }
 
 export interface WhatIfOptions {
   question: Question
@@ -125,12 +140,12 @@ function readQuestion(args: Arguments): Question {
   return { suppositions }
 }
 
-function readSuppositions(args: Arguments): Supposition[] {
+function readSuppositions(args: Arguments): GivenSupposition[] {
   const [manifests, policies] = [args.texts('manifest'), args.texts('policy')]
   return [
     // The policies first: they may select the workloads of the manifests.
-    ...(policies.length > 0 ? [{ kind: 'applied', files: policies, onlyPolicies: true } as const] : []),
-    ...(manifests.length > 0 ? [{ kind: 'applied', files: manifests, onlyPolicies: false } as const] : []),
+    ...(policies.length > 0 ? [{ kind: 'files', files: policies, onlyPolicies: true } as const] : []),
+    ...(manifests.length > 0 ? [{ kind: 'files', files: manifests, onlyPolicies: false } as const] : []),
     ...NAMED.flatMap((option) => args.texts(option).map((text) => readNamed(option, text))),
   ]
 }

@@ -30,13 +30,12 @@ import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectName, ObjectStore, StoreChange } from '../../store/store.ts'
 import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
-import { type GivenManifests, readManifests } from '../check/input/read-manifests.ts'
 import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
 import { readTarget, typeAmong, typesNamed } from '../kinds.ts'
 import { nameHint } from '../name-hint.ts'
 import { scopesOf } from '../scope.ts'
-import type { Supposition } from './options.ts'
+import type { AppliedManifests, Supposition } from './options.ts'
 
 /** The inputs of suppositions: the objects of the fleet, and the settings of reviews. */
 export interface SupposeContext extends SessionInput {
@@ -134,13 +133,8 @@ export async function addSupposition(
       return supposeMoved(supposition, supposed, now)
     case 'sourceStale':
       return supposeStale(findSource(supposition.source, supposed.store), supposed)
-    case 'applied': {
-      const { files, onlyPolicies } = supposition
-      const given = await readManifests(files, context.signal)
-      return applyManifests({ given, from: files.join(', '), onlyPolicies }, supposed, context)
-    }
-    case 'appliedTexts':
-      return applyManifests({ given: supposition.given, from: 'the files', onlyPolicies: false }, supposed, context)
+    case 'applied':
+      return applyManifests(supposition, supposed, context)
     case 'deleted':
       return deleteObject(supposition.object, supposed, context)
     default:
@@ -229,15 +223,8 @@ function findSource(name: string, store: ObjectStore): DataSource {
   throw new UnknownNameError(`no DataSource ${name}${similar || '; give its name, or that of its data'}`)
 }
 
-interface Application {
-  given: GivenManifests
-  /** The files, for messages. */
-  from: string
-  onlyPolicies: boolean
-}
-
 async function applyManifests(
-  { given, from, onlyPolicies }: Application,
+  { given, from, onlyPolicies }: AppliedManifests,
   supposed: Supposed,
   context: SupposeContext,
 ): Promise<void> {

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -729,6 +731,18 @@ describe('snapshots', () => {
 })
 
 test('a condition that is true ends with status 1 and says which', async () => {
+  test('a pipe gives its manifests to each of several hubs', async () => {
+    const hub = [...clusters, policy, makeBinding({ placement, clusters: [{ name: 'member2', replicas: 2 }] })]
+    const files = [await snapshotOf(hub), await snapshotOf(hub)]
+    const pipe = join(makeFolder(), 'pipe.yaml')
+    execFileSync('mkfifo', [pipe])
+    const pinned = makePolicy({ placement: { ...placement, clusterAffinity: { clusterNames: ['member3'] } } })
+    const words = ['what-if', '--policy', pipe, ...files.flatMap((file) => ['--snapshot', file])]
+    const [{ status, stdout, stderr }] = await Promise.all([runWords(words), writeFile(pipe, JSON.stringify(pinned))])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout.match(/member2 → member3/g)).toHaveLength(2)
+  })
+
   const failed = await whatIf(['--cluster-lost', 'member2', '--fail-if', 'moves >= 1', '--fail-if', 'stranded > 0'])
   expect(failed).toMatchObject({ status: 1, stderr: 'lodestone what-if: moves >= 1\n' })
   const passed = await whatIf(['--cluster-lost', 'member1', '--fail-if', 'moves >= 1'])

@@ -1,11 +1,19 @@
 /** `lodestone what-if`: answers what happens to the workloads of a fleet before it happens. It writes nothing. */
 
 import type { Answer } from '../../queries/what-if/ask.ts'
+import { readManifests } from '../check/input/read-manifests.ts'
 import { type Arguments, type Command, type CommandIo, painter } from '../command.ts'
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_API_VERSION, renderData } from '../output.ts'
 import { type FleetSource, openFleetSources } from './open-fleet.ts'
-import { type Question, readOptions, type Supposition, WHAT_IF_OPTIONS, type WhatIfOptions } from './options.ts'
+import {
+  type GivenSupposition,
+  type Question,
+  readOptions,
+  type Supposition,
+  WHAT_IF_OPTIONS,
+  type WhatIfOptions,
+} from './options.ts'
 import { renderAnswer, renderTable } from './render.ts'
 import { type Supposed, SuppositionError, supposeKnown, type UnknownNameError } from './suppose.ts'
 import { tabulate } from './table.ts'
@@ -73,9 +81,22 @@ async function askEach(
     for (const source of sources) replies.push(await askTable(question.each, source, showsAll, io))
     return replies
   }
-  for (const asked of await supposeEach(question.suppositions, sources))
+  const suppositions = await readGiven(question.suppositions, io.signal)
+  for (const asked of await supposeEach(suppositions, sources))
     replies.push(await ask(asked, textSettings(asked.source, showsAll, io)))
   return replies
+}
+
+/** Reads the manifests of a question, once for all hubs: standard input and a pipe have their text once. */
+async function readGiven(given: readonly GivenSupposition[], signal: AbortSignal): Promise<Supposition[]> {
+  const read: Supposition[] = []
+  for (const supposition of given) {
+    if (supposition.kind === 'files') {
+      const { files, onlyPolicies } = supposition
+      read.push({ kind: 'applied', given: await readManifests(files, signal), from: files.join(', '), onlyPolicies })
+    } else read.push(supposition)
+  }
+  return read
 }
 
 /**

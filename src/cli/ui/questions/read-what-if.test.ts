@@ -14,7 +14,7 @@ test('suppositions have the order of the command, and the paths of their fields'
     files: [{ file: 'a.yaml', text: '{}' }],
   })
   expect(suppositions.map(({ path, supposition }) => `${path} ${supposition.kind}`)).toEqual([
-    'files appliedTexts',
+    'files applied',
     'data[0] dataMoved',
     'sourcesStale[0] sourceStale',
     'taints[0] tainted',

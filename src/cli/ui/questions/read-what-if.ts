@@ -103,7 +103,9 @@ export function readWhatIf(body: WhatIfQuestion, command: string): Read {
       ],
     }
   const suppositions: PlacedSupposition[] = [
-    ...(given ? [{ path: 'files', supposition: { kind: 'appliedTexts', given } as const }] : []),
+    ...(given
+      ? [{ path: 'files', supposition: { kind: 'applied', given, from: 'the files', onlyPolicies: false } as const }]
+      : []),
     ...named,
   ]
   if (each)
