@@ -140,6 +140,12 @@ describe('a workload that waits for the scheduler', () => {
   })
 })
 
+test('a dependency is no workload of an answer', async () => {
+  const { status, stdout, stderr } = await whatIf(['--delete', 'configmap/settings', '-n', 'default'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain('Nothing changes for 1 workload.')
+})
+
 test('a later supposition about the same cluster counts', async () => {
   const { stdout } = await whatIf(['--taint', 'member2=broken:NoExecute', '--taint', 'member2=broken-'])
   expect(stdout).toContain('Nothing changes for 1 workload.')

@@ -11,7 +11,15 @@ import type { BindingIndex, Concerned } from './binding-index.ts'
 import { detectPolicy } from './detect-policy.ts'
 import { baseOutcome, mayGetWorse, type PresentOutcomes } from './present.ts'
 import type { WorkloadTransfer } from './transfer.ts'
-import { dataOfBinding, isQueuedIn, type LocatedData, type Outcome, predictOutcome, type World } from './world.ts'
+import {
+  dataOfBinding,
+  isOfWorkload,
+  isQueuedIn,
+  type LocatedData,
+  type Outcome,
+  predictOutcome,
+  type World,
+} from './world.ts'
 
 /** What happens to one workload of a fleet. */
 export interface WorkloadChange extends Change {
@@ -120,15 +128,19 @@ function mayChange(binding: ResourceBinding, supposed: World, { outcomesOf }: Pr
 
 function changeOf(
   key: string,
-  before: ResourceBinding | undefined,
+  present: ResourceBinding | undefined,
   supposed: World,
   { outcomesOf, index }: PresentFleet,
 ): WorkloadChange | undefined {
-  const after = bindingNamed(splitObjectKey(key), supposed.store)
+  const stored = bindingNamed(splitObjectKey(key), supposed.store)
+  const detected = stored && detectPolicy(stored, supposed)
+  const before = present && isOfWorkload(present) ? present : undefined
+  // A policy may select what was a dependency only.
+  const after = detected && isOfWorkload(detected) ? stored : undefined
   const isQueued = after !== undefined && isQueuedIn(after, supposed)
   // A binding that is not at rest yet would change by any event: that is no effect of this one.
   const base = before && baseOutcome(before, outcomesOf(before), isQueued)
-  const outcome = after && predictOutcome(after, supposed, { isQueued, detected: detectPolicy(after, supposed) })
+  const outcome = after && predictOutcome(after, supposed, { isQueued, detected })
   const [first, next] = compareOutcomes(before, base, outcome)
   const binding = after ?? before
   if (!first || !binding) return undefined

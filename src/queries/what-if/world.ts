@@ -103,7 +103,7 @@ interface OutcomeOptions {
   /** Whether the scheduler looks at the binding again, although nothing else writes it. */
   isQueued: boolean
   /** The binding as Karmada's detector writes it, if its policy changed. */
-  detected?: ResourceBinding
+  detected?: ResourceBinding | undefined
 }
 
 /** Returns the outcome of a binding in a world. */
@@ -161,9 +161,12 @@ export function dataOfBinding({ spec }: ResourceBinding, { store, scope }: World
   })
 }
 
-/** All bindings with a placement: those of workloads, and not those of their dependencies. One that is being deleted is none. */
+/** All bindings of workloads. */
 export function* placedBindings(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
-  for (const binding of allBindings(store)) {
-    if (binding.spec.placement && !binding.metadata.deletionTimestamp) yield binding
-  }
+  for (const binding of allBindings(store)) if (isOfWorkload(binding)) yield binding
+}
+
+/** Whether a binding has a placement: then it is that of a workload, and not that of a dependency. One that is being deleted has none. */
+export function isOfWorkload({ metadata, spec }: ResourceBinding): boolean {
+  return spec.placement !== undefined && !metadata.deletionTimestamp
 }
