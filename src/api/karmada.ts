@@ -135,6 +135,7 @@ export interface PropagationSpec {
   suspension?: { [key: string]: unknown }
   schedulerName?: string
   conflictResolution?: string
+  preserveResourcesOnDeletion?: boolean
 }
 
 export interface PropagationPolicy extends K8sObject {

@@ -144,8 +144,9 @@ export const policySchema = withSpec(['resourceSelectors'], {
   priority: { type: 'integer' },
   preemption: { type: 'string' },
   activationPreference: { type: 'string' },
+  preserveResourcesOnDeletion: { type: 'boolean' },
   ...unread('association', 'dependentOverrides', 'schedulerName', 'failover', 'conflictResolution', 'suspension'),
-  ...unread('preserveResourcesOnDeletion', 'schedulePriority'),
+  ...unread('schedulePriority'),
 })
 
 export const clusterSchema = {

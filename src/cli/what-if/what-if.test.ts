@@ -386,6 +386,19 @@ describe('policies', () => {
     {
       name: 'waits for a change of the workload',
       files: { 'policy.yaml': makePolicy({ activationPreference: 'Lazy', placement: placed('member3') }) },
+  test.each<{ name: string; stored: boolean; applied: boolean; want: string }>([
+    { name: 'that begin to preserve resources keep their workloads', stored: false, applied: true, want: 'stays ' },
+    { name: 'that end to preserve resources let their workloads move', stored: true, applied: false, want: 'moves ' },
+  ])('$name', async ({ stored, applied, want }) => {
+    const preserving = (preserveResourcesOnDeletion: boolean) => makePolicy({ placement, preserveResourcesOnDeletion })
+    const spec = { ...narrowed.spec, clusters: [{ name: 'member2', replicas: 2 }], preserveResourcesOnDeletion: stored }
+    const hub = [...clusters, source, preserving(stored), makeClaim(), { ...narrowed, spec }]
+    const options = ['--policy', '@policy.yaml', '--data', 'lake.shop.sales=member3']
+    const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': preserving(applied) })
+    expect(stderr).toBe('')
+    expect(stdout).toContain(`\n${want}`)
+  })
+
       want: nothing,
     },
     {

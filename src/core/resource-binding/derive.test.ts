@@ -70,7 +70,12 @@ describe('the policy of a template', () => {
 
 describe('the binding of a template', () => {
   test('is equal to the one of the detector', () => {
-    const policy = makePolicy({ propagateDeps: true, schedulerName: 'own', conflictResolution: 'Overwrite' })
+    const policy = makePolicy({
+      propagateDeps: true,
+      schedulerName: 'own',
+      conflictResolution: 'Overwrite',
+      preserveResourcesOnDeletion: true,
+    })
     expect(deriveBinding(makeDeployment(), policy)).toStrictEqual({
       apiVersion: 'work.karmada.io/v1alpha2',
       kind: 'ResourceBinding',
@@ -89,6 +94,7 @@ describe('the binding of a template', () => {
         placement: { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } },
         schedulerName: 'own',
         conflictResolution: 'Overwrite',
+        preserveResourcesOnDeletion: true,
       },
     })
   })

@@ -49,6 +49,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
 export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
+  const { preserveResourcesOnDeletion } = policy.spec
   const replicas = templateReplicas(template)
   const spec: BindingSpec & Record<string, unknown> = defined({
     resource: referenceOf(template),
@@ -57,6 +58,7 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
     placement: placement ?? {},
     schedulerName,
     conflictResolution,
+    preserveResourcesOnDeletion: preserveResourcesOnDeletion || undefined,
   })
   return {
     apiVersion: apiVersionOf(resourceBindings),

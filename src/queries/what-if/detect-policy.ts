@@ -1,6 +1,7 @@
 /** Writes a changed policy into a binding, as Karmada's detector does. */
 import {
   APPLIED_PLACEMENT_ANNOTATION,
+  type BindingSpec,
   CLUSTER_POLICY_NAME_ANNOTATION,
   isPolicy,
   POLICY_NAME_ANNOTATION,
@@ -49,8 +50,8 @@ export function detectPolicy(binding: ResourceBinding, world: World): ResourceBi
     const next = preemptingPolicy(binding, policy, { store, changed, before })
     if (next) return isLazy(next) ? binding : withPolicy(binding, next)
     const applies = isLazy(policy)
-      ? isWritten && !jsonEqual(binding.spec.placement, policy.spec.placement)
-      : change && !jsonEqual(before?.spec.placement, policy.spec.placement)
+      ? isWritten && !jsonEqual(writtenFields(binding), writtenFields(policy))
+      : change && !jsonEqual(before && writtenFields(before), writtenFields(policy))
     return isSelected && applies ? withPolicy(binding, policy) : binding
   }
   if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
@@ -84,10 +85,17 @@ function preemptingPolicy(
 function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefined): ResourceBinding {
   const { metadata, spec } = binding
   if (!policy && !policyReferenceOf(metadata)) return binding
-  const others = Object.entries(metadata.annotations ?? {}).filter(([key]) => !REPLACED_ANNOTATIONS.includes(key))
-  const annotations = { ...Object.fromEntries(others), ...(policy && policyAnnotations(policy)) }
-  const placement = policy ? (policy.spec.placement ?? {}) : spec.placement
-  return { ...binding, metadata: { ...metadata, annotations }, spec: { ...spec, ...(placement && { placement }) } }
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !REPLACED_ANNOTATIONS.includes(key))
+  const annotations = { ...Object.fromEntries(kept), ...(policy && policyAnnotations(policy)) }
+  if (!policy) return { ...binding, metadata: { ...metadata, annotations } }
+  const { preserveResourcesOnDeletion: _, ...others } = spec
+  return { ...binding, metadata: { ...metadata, annotations }, spec: { ...others, ...writtenFields(policy) } }
+}
+
+/** The fields of a policy that the detector writes into a binding, and that decisions on the binding read. */
+function writtenFields({ spec }: Pick<PropagationPolicy, 'spec'> | ResourceBinding): Partial<BindingSpec> {
+  const { placement = {}, preserveResourcesOnDeletion } = spec
+  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }) }
 }
 
 /** Whether the policy of a binding is deleted, or there was none. Then the detector looks for one. */

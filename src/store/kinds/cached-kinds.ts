@@ -155,6 +155,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
           priority: spec.priority,
           preemption: takesWorkloadsOver(policy) ? spec.preemption : undefined,
           activationPreference: spec.activationPreference || undefined,
+          preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
           propagateDeps,
         }),
       }
