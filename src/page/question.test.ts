@@ -45,8 +45,8 @@ test('rows are a body that the server reads, and each has a path in it', () => {
 test('rows are a command, whose shell reads each text as one word', () => {
   const settings = { namespace: undefined, folder: '/my fleet' }
   expect(commandOf(rows, settings)).toBe(
-    'lodestone what-if --cluster-lost member2 -f change-2.yaml --taint member1=drain=yes:NoSchedule' +
-      ' --cluster-lost member3 --taint member1=old- --data sales=member1,member3,member4 --source-stale sales' +
+    'lodestone what-if --taint member1=old- --cluster-lost member2 -f change-2.yaml --taint member1=drain=yes:NoSchedule' +
+      ' --cluster-lost member3 --data sales=member1,member3,member4 --source-stale sales' +
       " --delete deployment/trainer -n default --folder '/my fleet'",
   )
   const lost = (cluster: string) => commandOf([makeRow({ cluster })], { namespace: 'demo', folder: undefined })

@@ -213,12 +213,19 @@ export interface CommandSettings {
   folder: string | undefined
 }
 
+/** Returns the rows with their numbers, in the order of the API: of the options of the command, only the order of taints counts. */
+function inOrder(rows: readonly QuestionRow[]): { row: QuestionRow; i: number }[] {
+  const numbered = rows.map((row, i) => ({ row, i }))
+  const isRemoval = ({ row }: { row: QuestionRow }) => row.kind === 'untainted'
+  return [...numbered.filter(isRemoval), ...numbered.filter((each) => !isRemoval(each))]
+}
+
 /** Returns the command that asks the same question. Undefined while a row lacks a text. */
 export function commandOf(rows: readonly QuestionRow[], { namespace, folder }: CommandSettings): string | undefined {
   if (rows.some((row) => ROW_KINDS[row.kind].needs.some((field) => row[field].trim() === ''))) return undefined
   const isNamespaced = rows.some(({ kind }) => kind === 'applied' || kind === 'deleted')
   const words = [
-    ...rows.flatMap((row, i) => {
+    ...inOrder(rows).flatMap(({ row, i }) => {
       const supposition = suppositionOf(row)
       if (!supposition) return ['-f', fileOf(i)]
       const { option, text } = formatSupposition(supposition)

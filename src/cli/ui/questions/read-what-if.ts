@@ -123,8 +123,9 @@ function listNamed(body: WhatIfQuestion): PlacedSupposition[] {
   return [
     ...place('data', data, (moved) => ({ kind: 'dataMoved', ...moved })),
     ...place('sourcesStale', sourcesStale, (source) => ({ kind: 'sourceStale', source })),
-    ...place('taints', taints, ({ cluster, ...taint }) => ({ kind: 'tainted', cluster, taint })),
+    // A taint that is removed and one that is added may have the same key: the effect is another one then.
     ...place('taintsRemoved', taintsRemoved, (removed) => ({ kind: 'untainted', ...removed })),
+    ...place('taints', taints, ({ cluster, ...taint }) => ({ kind: 'tainted', cluster, taint })),
     ...place('clusterLost', clusterLost, (cluster) => ({ kind: 'clusterLost', cluster })),
     ...place('deleted', deleted, (object) => ({ kind: 'deleted', object })),
   ]

@@ -56,6 +56,20 @@ test.each<{ name: string; body: object; options: string[] }>([
     options: ['--taint', 'member2=maintenance=yes:NoExecute'],
   },
   {
+    name: 'a taint that replaces another one',
+    body: {
+      taintsRemoved: [{ cluster: 'member3', key: 'broken' }],
+      taints: [
+        { cluster: 'member3', key: 'broken', effect: 'NoExecute' },
+        { cluster: 'member2', ...taint },
+      ],
+    },
+    options: ['member3=broken-', 'member3=broken:NoExecute', 'member2=maintenance:NoExecute'].flatMap((value) => [
+      '--taint',
+      value,
+    ]),
+  },
+  {
     name: 'moved data and a stale source',
     body: { data: [{ source: SOURCE, clusters: ['member1', 'member3'] }], sourcesStale: [SOURCE] },
     options: ['--data', `${SOURCE}=member1,member3`, '--source-stale', SOURCE],
@@ -69,7 +83,9 @@ test.each<{ name: string; body: object; options: string[] }>([
   { name: 'each stale source', body: { each: 'source' }, options: ['--each-source-stale'] },
 ])('the page answers $name as the command does', async ({ body, options }) => {
   const ledger = makeDeployment({ name: 'ledger' })
-  const { status, folder, answer } = await ask([...fleet, ledger], body)
+  const broken = makeCluster('member3', { taints: [{ key: 'broken', effect: 'NoSchedule' }] })
+  const objects = [...fleet, ledger].map((object) => (object.metadata.name === 'member3' ? broken : object))
+  const { status, folder, answer } = await ask(objects, body)
   const { stdout } = await runWords(['what-if', ...options, '--folder', folder, ...PRICES, '-o', 'json'])
   const { apiVersion: _, ...want } = JSON.parse(stdout) as { apiVersion: string }
   expect({ status, answer }).toEqual({
