@@ -254,6 +254,12 @@ test('on a hub, a workload can be deleted and applied although workloads are not
   expect([...store.list(resourceBindings)]).toHaveLength(1)
 })
 
+test('on a hub, an answer about a policy says that workloads without one are not known', async () => {
+  const { whatIf } = await openHub([...clusters, pinned])
+  const note = expect.stringContaining('those that another policy selects from now on do not count')
+  expect(await whatIf({ files: filesOf(policy) })).toMatchObject({ answer: { changes: [], notes: [note] } })
+})
+
 test('each question is about the fleet as it is then', async () => {
   const { store, whatIf } = await openHub(clusters)
   const body = { clusterLost: ['member2'] }

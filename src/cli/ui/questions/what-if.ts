@@ -1,4 +1,5 @@
 /** Answers `POST /v1/what-if`: what happens to workloads under suppositions, as `lodestone what-if` does. It writes nothing. */
+import { isPolicy } from '../../../api/karmada.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { UserError } from '../../../base/user-error.ts'
 import type { Answer } from '../../../queries/what-if/ask.ts'
@@ -55,13 +56,16 @@ async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: Abort
   const namespace = body.namespace ?? DEFAULT_NAMESPACE
   const settings = decisionSettings(config, karmadaRules, now)
   const asked = await openLiveFleet({ store, folder }, settings, { namespace, signal })
-  const limits = !folder && store.size(volumeManagers) > 0 ? [NO_WORKLOADS] : []
+  const limits = !folder && store.size(volumeManagers) > 0 ? [NO_VOLUMES] : []
   const source = { ...asked, notes: [...asked.notes, ...limits] }
-  return each ? { table: await answerTable(each, source) } : answerSuppositions(suppositions, source, body)
+  if (each) return { table: await answerTable(each, source) }
+  return answerSuppositions(suppositions, source, { ...body, hasWorkloads: folder !== undefined })
 }
 
-const NO_WORKLOADS =
+const NO_VOLUMES =
   'the page does not cache workloads, so the data of VolumeManagers that their pods name does not count; lodestone what-if counts it'
+const NOT_SELECTED =
+  'the page does not cache workloads, so those that another policy selects from now on do not count; lodestone what-if counts them'
 
 async function answerTable(each: Table['each'], { fleet, context, notes }: FleetSource): Promise<WhatIfTable> {
   const table = await tabulate(each, fleet, context)
@@ -72,7 +76,7 @@ async function answerTable(each: Table['each'], { fleet, context, notes }: Fleet
 async function answerSuppositions(
   suppositions: readonly PlacedSupposition[],
   { fleet, context, notes }: FleetSource,
-  { files = [] }: WhatIfQuestion,
+  { files = [], hasWorkloads }: WhatIfQuestion & { hasWorkloads: boolean },
 ): Promise<WhatIfResult> {
   const supposed = emptySupposition(context)
   for (const { path, supposition } of suppositions) {
@@ -88,7 +92,8 @@ async function answerSuppositions(
   const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
   const [changes, more] = limited(answer.changes, MAX_CHANGES)
   const { sentences } = supposed
-  return { answer: { ...answer, changes, more, sentences, notes: [...notes, ...supposed.notes] } }
+  const limits = !hasWorkloads && supposed.changes.some(({ type }) => isPolicy(type.kind)) ? [NOT_SELECTED] : []
+  return { answer: { ...answer, changes, more, sentences, notes: [...notes, ...limits, ...supposed.notes] } }
 }
 
 function limited<Item>(items: readonly Item[], most: number): [Item[], more: number] {
