@@ -8,6 +8,7 @@ import {
   isBinding,
   isPolicy,
   type PropagationPolicy,
+  type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
@@ -17,9 +18,10 @@ import { defined, sortedUnique, without } from '../../base/json.ts'
 import { isLabelKey, isLabelValue } from '../../base/names.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
+import { isDivided } from '../../core/placement/binding-state.ts'
 import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
 import { closeness, kindOfKey, selectorKeys } from '../../core/propagation-policy/select.ts'
-import { bindingName, deriveBinding } from '../../core/resource-binding/derive.ts'
+import { bindingName, deriveBinding, templateReplicas } from '../../core/resource-binding/derive.ts'
 import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
 import { matchedPolicy } from '../../queries/policy.ts'
@@ -268,11 +270,25 @@ async function applyManifests(
   // After all policies: the order of the manifests does not matter.
   for (const template of templates) {
     const binding = objectBinding(template, store)
-    if (binding) supposed.written.add(keyOfObject(binding))
-    else bindTemplate(template, supposed)
+    if (binding) {
+      supposed.written.add(keyOfObject(binding))
+      if (movesReplicas(template, binding)) notes.push(replicasNote(template))
+    } else bindTemplate(template, supposed)
   }
   await bindSelected(policies, supposed, context)
   notes.push(...policies.flatMap((policy) => (takesWorkloadsOver(policy) ? [preemptionNote(policy)] : [])))
+}
+
+/** Whether a manifest gives a divided workload another number of replicas. One without a number leaves them as they are. */
+function movesReplicas(template: K8sObject, { spec }: ResourceBinding): boolean {
+  const given = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
+  if (given?.replicas === undefined && given?.parallelism === undefined) return false
+  const replicas = templateReplicas(template) ?? 0
+  return replicas !== (spec.replicas ?? 0) && (isDivided(spec) || isDivided({ ...spec, replicas }))
+}
+
+function replicasNote(template: K8sObject): string {
+  return `${objectTitle(template)} gets another number of replicas, and the clusters that these go to or leave do not count`
 }
 
 function preemptionNote(policy: PropagationPolicy): string {

@@ -243,6 +243,17 @@ describe('manifests', () => {
     expect(stdout).toContain('no DataSource for amoro table lake.shop.returns yet')
   })
 
+  test.each<{ name: string; template: object; is: boolean }>([
+    { name: 'another number of replicas', template: { replicas: 9 }, is: true },
+    { name: 'the same number of replicas', template: { replicas: 2 }, is: false },
+    { name: 'no number of replicas', template: {}, is: false },
+  ])('$name is a note: $is', async ({ template, is }) => {
+    const app = { ...makeDeployment(), spec: { ...template, template: { spec: { containers: [] } } } }
+    const { stdout, stderr } = await whatIf(['-f', '@app.yaml'], HUB, { 'app.yaml': app })
+    expect(stderr).toBe('')
+    expect(stdout.includes('Note: Deployment default/app gets another number of replicas, and ')).toBe(is)
+  })
+
   test('a workload without a policy is a note', async () => {
     const { stdout } = await whatIf(['-f', '@app.yaml'], clusters, { 'app.yaml': makeDeployment() })
     expect(stdout).toContain('Note: no policy selects Deployment default/app, so Karmada does not schedule it.')
@@ -375,17 +386,6 @@ describe('policies', () => {
     expect(stdout).toContain(want)
   })
 
-  test('that are applied twice apply once', async () => {
-    const files = { 'policy.yaml': makePolicy({ placement: placed('member3') }), 'app.yaml': makeDeployment() }
-    const options = ['--policy', '@policy.yaml', '-f', '@policy.yaml', '-f', '@app.yaml']
-    const { stdout } = await whatIf(options, [...clusters, own, running], files)
-    expect(stdout).toContain(moves)
-  })
-
-  test.each<{ name: string; files: Record<string, unknown>; want: string }>([
-    {
-      name: 'waits for a change of the workload',
-      files: { 'policy.yaml': makePolicy({ activationPreference: 'Lazy', placement: placed('member3') }) },
   test.each<{ name: string; stored: boolean; applied: boolean; want: string }>([
     { name: 'that begin to preserve resources keep their workloads', stored: false, applied: true, want: 'stays ' },
     { name: 'that end to preserve resources let their workloads move', stored: true, applied: false, want: 'moves ' },
@@ -399,6 +399,17 @@ describe('policies', () => {
     expect(stdout).toContain(`\n${want}`)
   })
 
+  test('that are applied twice apply once', async () => {
+    const files = { 'policy.yaml': makePolicy({ placement: placed('member3') }), 'app.yaml': makeDeployment() }
+    const options = ['--policy', '@policy.yaml', '-f', '@policy.yaml', '-f', '@app.yaml']
+    const { stdout } = await whatIf(options, [...clusters, own, running], files)
+    expect(stdout).toContain(moves)
+  })
+
+  test.each<{ name: string; files: Record<string, unknown>; want: string }>([
+    {
+      name: 'waits for a change of the workload',
+      files: { 'policy.yaml': makePolicy({ activationPreference: 'Lazy', placement: placed('member3') }) },
       want: nothing,
     },
     {
@@ -720,6 +731,18 @@ describe('snapshots', () => {
     ])
   })
 
+  test('a pipe gives its manifests to each of several hubs', async () => {
+    const hub = [...clusters, policy, makeBinding({ placement, clusters: [{ name: 'member2', replicas: 2 }] })]
+    const files = [await snapshotOf(hub), await snapshotOf(hub)]
+    const pipe = join(makeFolder(), 'pipe.yaml')
+    execFileSync('mkfifo', [pipe])
+    const pinned = makePolicy({ placement: { ...placement, clusterAffinity: { clusterNames: ['member3'] } } })
+    const words = ['what-if', '--policy', pipe, ...files.flatMap((file) => ['--snapshot', file])]
+    const [{ status, stdout, stderr }] = await Promise.all([runWords(words), writeFile(pipe, JSON.stringify(pinned))])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout.match(/member2 → member3/g)).toHaveLength(2)
+  })
+
   test('a manifest that one of several hubs rejects is an error', async () => {
     const files = [
       await snapshotOf([...HUB, makeNamespace('team', 'default')]),
@@ -750,18 +773,6 @@ describe('snapshots', () => {
 })
 
 test('a condition that is true ends with status 1 and says which', async () => {
-  test('a pipe gives its manifests to each of several hubs', async () => {
-    const hub = [...clusters, policy, makeBinding({ placement, clusters: [{ name: 'member2', replicas: 2 }] })]
-    const files = [await snapshotOf(hub), await snapshotOf(hub)]
-    const pipe = join(makeFolder(), 'pipe.yaml')
-    execFileSync('mkfifo', [pipe])
-    const pinned = makePolicy({ placement: { ...placement, clusterAffinity: { clusterNames: ['member3'] } } })
-    const words = ['what-if', '--policy', pipe, ...files.flatMap((file) => ['--snapshot', file])]
-    const [{ status, stdout, stderr }] = await Promise.all([runWords(words), writeFile(pipe, JSON.stringify(pinned))])
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout.match(/member2 → member3/g)).toHaveLength(2)
-  })
-
   const failed = await whatIf(['--cluster-lost', 'member2', '--fail-if', 'moves >= 1', '--fail-if', 'stranded > 0'])
   expect(failed).toMatchObject({ status: 1, stderr: 'lodestone what-if: moves >= 1\n' })
   const passed = await whatIf(['--cluster-lost', 'member1', '--fail-if', 'moves >= 1'])

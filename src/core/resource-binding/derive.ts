@@ -79,8 +79,8 @@ export function policyAnnotations({ metadata: { namespace, name = '' } }: Propag
     : { [CLUSTER_POLICY_NAME_ANNOTATION]: name }
 }
 
-/** The replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */
-function templateReplicas(template: K8sObject): number | undefined {
+/** Returns the replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */
+export function templateReplicas(template: K8sObject): number | undefined {
   const spec = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
   switch (template.kind) {
     case 'Deployment':
