@@ -396,6 +396,33 @@ describe('policies', () => {
     const options = ['--policy', '@policy.yaml', '--data', 'lake.shop.sales=member3']
     const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': preserving(applied) })
     expect(stderr).toBe('')
+  test('that lack the defaults of Karmada are those that it has stored', async () => {
+    const spread = { maxGroups: 2 }
+    const given = (spreadConstraints: object[]) =>
+      makePolicy({
+        placement: { ...placement, replicaScheduling: { replicaSchedulingType: 'Duplicated' }, spreadConstraints },
+      })
+    const stored = given([{ ...spread, spreadByField: 'cluster', minGroups: 1 }])
+    const hub = [...clusters, stored, makeBinding({ ...stored.spec, clusters: [{ name: 'member1', replicas: 2 }] })]
+    const { stdout } = await whatIf(['--policy', '@policy.yaml'], hub, { 'policy.yaml': given([spread]) })
+    expect(stdout).toContain(nothing)
+  })
+
+  test('that divide replicas without a preference divide them by weight', async () => {
+    const given = (clusterNames: string[], preference: object) => ({
+      clusterAffinity: { clusterNames },
+      replicaScheduling: { replicaSchedulingType: 'Divided', ...preference },
+    })
+    const stored = given(['member1'], { replicaDivisionPreference: 'Weighted' })
+    const hub = [
+      ...[...clusters, makePolicy({ placement: stored })],
+      makeBinding({ placement: stored, clusters: [{ name: 'member1', replicas: 2 }] }),
+    ]
+    const applied = makePolicy({ placement: given(['member1', 'member3'], {}) })
+    const { stdout } = await whatIf(['--policy', '@policy.yaml'], hub, { 'policy.yaml': applied })
+    expect(stdout).toContain('Deployment default/app: to member3\n')
+  })
+
     expect(stdout).toContain(`\n${want}`)
   })
 

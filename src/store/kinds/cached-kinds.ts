@@ -24,6 +24,7 @@ import { defined } from '../../base/json.ts'
 import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
 import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
+import { withPlacementDefaults } from '../../core/propagation-policy/defaults.ts'
 import { takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
@@ -151,7 +152,8 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
         },
         spec: defined({
           resourceSelectors: spec.resourceSelectors,
-          placement: spec.placement,
+          // A manifest may lack what the API server of Karmada adds.
+          placement: spec.placement && withPlacementDefaults(spec.placement),
           priority: spec.priority,
           preemption: takesWorkloadsOver(policy) ? spec.preemption : undefined,
           activationPreference: spec.activationPreference || undefined,
