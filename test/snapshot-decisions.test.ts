@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../src/api/data-source.ts'
-import { CLUSTER_BINDING_ID_LABEL, clusterResourceBindings, clusters, resourceBindings } from '../src/api/karmada.ts'
+import {
+  CLUSTER_BINDING_ID_LABEL,
+  clusterResourceBindings,
+  clusters,
+  type Placement,
+  propagationPolicies,
+  resourceBindings,
+} from '../src/api/karmada.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { newestRules } from '../src/core/karmada-rules.ts'
 import { decideBinding } from '../src/core/resource-binding/decide.ts'
@@ -15,7 +22,7 @@ import { nameOfSource } from '../src/store/kinds/query-key.ts'
 import { anonymizer } from '../src/store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../src/store/snapshot/snapshot-kinds.ts'
 import type { ObjectStore } from '../src/store/store.ts'
-import { makeBinding, makeClaim, NOW } from './builders.ts'
+import { makeBinding, makeClaim, makePolicy, NOW } from './builders.ts'
 import { Fleet } from './fleet/fleet.ts'
 import { storeOf, written } from './fleet/fleet-files.ts'
 
@@ -64,6 +71,22 @@ describe.each([1, 2, 3])('a generated hub, seed %i', (seed) => {
       'cost-center',
     )
   })
+})
+
+test('an anonymous snapshot has no label of workloads by which a placement groups them', async () => {
+  const store = await storeOf(new Fleet(1, { clusters: 3, sources: 1, bindings: 0 }))
+  const grouped = { workloadAffinity: { affinity: { groupByLabelKey: 'tenant.example/group' } } } as Placement
+  const annotations = { 'policy.karmada.io/applied-placement': JSON.stringify(grouped) }
+  await store.create(propagationPolicies, makePolicy({ placement: grouped }))
+  await store.create(resourceBindings, makeBinding({ placement: grouped }, { generation: 2, annotations }))
+  const { file, store: anonymous } = await written({ store, change: anonymizer(store) })
+  expect(gunzipSync(readFileSync(file)).toString()).not.toContain('tenant.example')
+  const [policy] = anonymous.list(propagationPolicies)
+  const [binding] = anonymous.list(resourceBindings)
+  expect(binding?.spec.placement).toEqual(policy?.spec.placement)
+  expect(JSON.parse(binding?.metadata.annotations?.['policy.karmada.io/applied-placement'] ?? '')).toEqual(
+    policy?.spec.placement,
+  )
 })
 
 test('two anonymous snapshots have other pseudonyms', async () => {

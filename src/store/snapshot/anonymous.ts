@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import {
+  APPLIED_PLACEMENT_ANNOTATION,
   BINDING_ID_LABEL,
   type BindingSnapshot,
   bindingTypeIn,
@@ -28,7 +29,7 @@ import {
 } from '../../api/lodestone.ts'
 import type { Condition, K8sObject, ObjectMeta } from '../../api/meta.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
-import { defined, sortedUnique, without } from '../../base/json.ts'
+import { defined, isObject, sortedUnique, without } from '../../base/json.ts'
 import type { GrantingNamespace } from '../../core/data-source-claim/grant.ts'
 import { queryOfClaim } from '../../core/data-source-claim/keys.ts'
 import { dependedByLabel } from '../../core/dependencies/names.ts'
@@ -37,6 +38,7 @@ import {
   BASE_OF_POLICY,
   type HoldAnnotation,
   type LocalityAnnotation,
+  parseAnnotation,
   readAnnotations,
 } from '../../core/resource-binding/annotations.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
@@ -47,6 +49,8 @@ import { clusterLabelsInUse, referrersByHash } from './references.ts'
 
 /** A text for an annotation that cannot be read, and stays so. */
 const UNREADABLE = 'null'
+/** The field of a placement that names labels of workloads. Decisions do not read it. */
+const WORKLOAD_AFFINITY = 'workloadAffinity'
 /** The value of the annotation of a namespace that is malformed, and allows nothing. */
 const MALFORMED = '-'
 
@@ -136,6 +140,7 @@ class Anonymizer {
       metadata: { ...this.#metadata(metadata), ...(annotations && { annotations: Object.fromEntries(flags) }) },
       spec: {
         ...spec,
+        ...defined({ placement: this.#placement(spec.placement) }),
         resourceSelectors: spec.resourceSelectors.map(({ apiVersion, kind, namespace, name, labelSelector }) =>
           defined({
             apiVersion,
@@ -147,6 +152,12 @@ class Anonymizer {
         ),
       },
     }
+  }
+
+  /** The scheduler groups workloads by a label, whose key a tenant has chosen. */
+  #placement<T extends object | undefined>(placement: T): T {
+    if (placement === undefined || !(WORKLOAD_AFFINITY in placement)) return placement
+    return { ...placement, [WORKLOAD_AFFINITY]: this.#names.ofTexts(placement[WORKLOAD_AFFINITY]) }
   }
 
   #workload({ apiVersion, kind, metadata, dependencies }: Workload): Workload {
@@ -279,6 +290,7 @@ class Anonymizer {
           name: this.#names.of(resource.name),
         }),
         ...rest,
+        ...defined({ placement: this.#placement(rest.placement) }),
         ...(requiredBy && { requiredBy: requiredBy.map((referrer) => this.#referrer(referrer)) }),
       },
       ...(status && {
@@ -352,6 +364,10 @@ class Anonymizer {
           return [name, locality ? JSON.stringify(this.#locality(locality)) : UNREADABLE]
         case HOLD_ANNOTATION:
           return [name, hold ? JSON.stringify(withoutNames(hold)) : UNREADABLE]
+        case APPLIED_PLACEMENT_ANNOTATION: {
+          const applied = parseAnnotation(value)
+          return [name, isObject(applied) ? JSON.stringify(this.#placement(applied)) : UNREADABLE]
+        }
         default:
           // The clusters that volcano-global excluded.
           return [name, value]

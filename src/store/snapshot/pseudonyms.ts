@@ -1,7 +1,7 @@
 /** Pseudonyms for the names of tenants: equal names get equal pseudonyms, within one snapshot. */
 import { hash } from 'node:crypto'
 import type { LabelSelector } from '../../api/meta.ts'
-import { defined } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 
 /** In hexadecimal digits: 64 bits. Among ten million names, two get the same pseudonym with a probability of one in 100,000. */
 const LENGTH = 16
@@ -29,6 +29,14 @@ export class Pseudonyms {
   /** Replaces names and values, such as those of labels. */
   ofEntries(texts: Texts): Record<string, string> {
     return Object.fromEntries(Object.entries(texts).map(([name, value]) => [this.of(name), this.of(value)]))
+  }
+
+  /** Replaces each text in a value, and keeps the names of its fields. */
+  ofTexts(value: unknown): unknown {
+    if (typeof value === 'string') return this.of(value)
+    if (Array.isArray(value)) return value.map((item) => this.ofTexts(item))
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.ofTexts(member)]))
   }
 
   /** Replaces the labels of a selector, so that it selects the same objects. */
