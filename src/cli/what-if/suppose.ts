@@ -283,8 +283,9 @@ async function applyManifests(
 function movesReplicas(template: K8sObject, { spec }: ResourceBinding): boolean {
   const given = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
   if (given?.replicas === undefined && given?.parallelism === undefined) return false
-  const replicas = templateReplicas(template) ?? 0
-  return replicas !== (spec.replicas ?? 0) && (isDivided(spec) || isDivided({ ...spec, replicas }))
+  const replicas = templateReplicas(template)
+  if (replicas === undefined || replicas === (spec.replicas ?? 0)) return false
+  return isDivided(spec) || isDivided({ ...spec, replicas })
 }
 
 function replicasNote(template: K8sObject): string {

@@ -243,15 +243,25 @@ describe('manifests', () => {
     expect(stdout).toContain('no DataSource for amoro table lake.shop.returns yet')
   })
 
-  test.each<{ name: string; template: object; is: boolean }>([
+  test.each<{ name: string; kind?: string; template: object; is: boolean }>([
     { name: 'another number of replicas', template: { replicas: 9 }, is: true },
     { name: 'the same number of replicas', template: { replicas: 2 }, is: false },
     { name: 'no number of replicas', template: {}, is: false },
-  ])('$name is a note: $is', async ({ template, is }) => {
-    const app = { ...makeDeployment(), spec: { ...template, template: { spec: { containers: [] } } } }
-    const { stdout, stderr } = await whatIf(['-f', '@app.yaml'], HUB, { 'app.yaml': app })
+    {
+      name: 'a number of replicas that Karmada may read otherwise',
+      kind: 'Thing',
+      template: { replicas: 9 },
+      is: false,
+    },
+  ])('$name is a note: $is', async ({ kind = 'Deployment', template, is }) => {
+    const app = { ...makeDeployment(), kind, spec: { ...template, template: { spec: { containers: [] } } } }
+    const apiVersion = kind === 'Thing' ? 'example.com/v1' : app.apiVersion
+    const resource = { apiVersion, kind, namespace: 'default', name: 'app' }
+    const bound = makeBinding({ ...narrowed.spec, resource }, { name: `app-${kind.toLowerCase()}` })
+    const files = { 'app.yaml': { ...app, apiVersion } }
+    const { stdout, stderr } = await whatIf(['-f', '@app.yaml'], [...clusters, policy, bound], files)
     expect(stderr).toBe('')
-    expect(stdout.includes('Note: Deployment default/app gets another number of replicas, and ')).toBe(is)
+    expect(stdout.includes('gets another number of replicas, and ')).toBe(is)
   })
 
   test('a workload without a policy is a note', async () => {
@@ -386,16 +396,6 @@ describe('policies', () => {
     expect(stdout).toContain(want)
   })
 
-  test.each<{ name: string; stored: boolean; applied: boolean; want: string }>([
-    { name: 'that begin to preserve resources keep their workloads', stored: false, applied: true, want: 'stays ' },
-    { name: 'that end to preserve resources let their workloads move', stored: true, applied: false, want: 'moves ' },
-  ])('$name', async ({ stored, applied, want }) => {
-    const preserving = (preserveResourcesOnDeletion: boolean) => makePolicy({ placement, preserveResourcesOnDeletion })
-    const spec = { ...narrowed.spec, clusters: [{ name: 'member2', replicas: 2 }], preserveResourcesOnDeletion: stored }
-    const hub = [...clusters, source, preserving(stored), makeClaim(), { ...narrowed, spec }]
-    const options = ['--policy', '@policy.yaml', '--data', 'lake.shop.sales=member3']
-    const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': preserving(applied) })
-    expect(stderr).toBe('')
   test('that lack the defaults of Karmada are those that it has stored', async () => {
     const spread = { maxGroups: 2 }
     const given = (spreadConstraints: object[]) =>
@@ -423,6 +423,16 @@ describe('policies', () => {
     expect(stdout).toContain('Deployment default/app: to member3\n')
   })
 
+  test.each<{ name: string; stored: boolean; applied: boolean; want: string }>([
+    { name: 'that begin to preserve resources keep their workloads', stored: false, applied: true, want: 'stays ' },
+    { name: 'that end to preserve resources let their workloads move', stored: true, applied: false, want: 'moves ' },
+  ])('$name', async ({ stored, applied, want }) => {
+    const preserving = (preserveResourcesOnDeletion: boolean) => makePolicy({ placement, preserveResourcesOnDeletion })
+    const spec = { ...narrowed.spec, clusters: [{ name: 'member2', replicas: 2 }], preserveResourcesOnDeletion: stored }
+    const hub = [...clusters, source, preserving(stored), makeClaim(), { ...narrowed, spec }]
+    const options = ['--policy', '@policy.yaml', '--data', 'lake.shop.sales=member3']
+    const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': preserving(applied) })
+    expect(stderr).toBe('')
     expect(stdout).toContain(`\n${want}`)
   })
 
