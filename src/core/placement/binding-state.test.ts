@@ -8,6 +8,7 @@ import {
   hasTarget,
   isNoSelection,
   isPlaced,
+  isScaledToZero,
   isSuspended,
   isWorkload,
   schedulingFailure,
@@ -30,6 +31,20 @@ test.each<{ name: string; spec: Partial<BindingSpec>; want: boolean }>([
   },
 ])('Karmada counts a resource with $name as a workload: $want', ({ spec, want }) => {
   expect(isWorkload(spec as BindingSpec)).toBe(want)
+})
+
+test.each<{ name: string; spec: Partial<BindingSpec>; want: boolean }>([
+  { name: 'no replicas, and requirements of them', spec: { replicas: 0, replicaRequirements: {} }, want: true },
+  { name: 'requirements alone, as it is cached', spec: { replicaRequirements: {} }, want: true },
+  { name: 'replicas', spec: { replicas: 1, replicaRequirements: {} }, want: false },
+  { name: 'neither, as a ConfigMap', spec: {}, want: false },
+  {
+    name: 'several components',
+    spec: { components: [{ name: 'jobmanager' }, { name: 'taskmanager' }], replicaRequirements: {} },
+    want: false,
+  },
+])('the scheduler removes a workload with $name from all clusters: $want', ({ spec, want }) => {
+  expect(isScaledToZero(spec as BindingSpec)).toBe(want)
 })
 
 describe('a binding', () => {

@@ -41,6 +41,18 @@ export function isDivided({
   return (replicas > 0 || replicaRequirements != null) && components.length <= 1
 }
 
+/**
+ * Whether the scheduler takes a workload out of all clusters since it has no replicas. Without requirements, it copies such a workload. It is
+ * assignReplicasToClusters of Karmada 1.16.0 to 1.18.2 (pkg/scheduler/core/common.go).
+ */
+export function isScaledToZero({
+  replicas = 0,
+  replicaRequirements,
+  components = [],
+}: Pick<BindingSpec, 'replicas' | 'replicaRequirements' | 'components'>): boolean {
+  return replicas === 0 && replicaRequirements != null && components.length <= 1
+}
+
 /** Returns the names of the clusters that the scheduler chose. */
 export function targetClusters(spec: Pick<BindingSpec, 'clusters'> | undefined): string[] {
   return spec?.clusters?.map(({ name }) => name) ?? []

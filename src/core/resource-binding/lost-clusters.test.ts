@@ -66,6 +66,7 @@ describe('a write without clusters is accepted', () => {
   const recorded = { ...emptied(moving), spec: moving.spec }
   const home = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member2' }] } }
   const evicted = { ...emptied(moving), metadata: moving.metadata }
+  const idle = { ...moving, spec: { ...moving.spec, replicas: 0, replicaRequirements: {} } }
   const task = { fromCluster: 'member1', reason: 'TaintUntolerated', producer: 'TaintManager' }
 
   test.each<{ name: string; binding: ResourceBinding; stored: ResourceBinding; input?: Partial<BindingInput> }>([
@@ -93,6 +94,12 @@ describe('a write without clusters is accepted', () => {
       name: 'of a workload with its data, if its cluster accepts it as far as Lodestone knows',
       binding: emptied(home),
       stored: home,
+      input: { clusters: all },
+    },
+    {
+      name: 'of a workload that is scaled to zero while it moves',
+      binding: emptied(idle),
+      stored: idle,
       input: { clusters: all },
     },
     { name: 'of a workload without a claim', binding: emptied(waiting), stored: waiting, input: { claims: [] } },

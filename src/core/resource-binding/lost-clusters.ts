@@ -5,7 +5,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
 import { schedulingRefusal } from '../placement/acceptance.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
-import { hasTarget, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
+import { hasTarget, isScaledToZero, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
 import { placementFilter } from '../placement/placement-filter.ts'
 import { parseAnnotation } from './annotations.ts'
 import { decideBinding } from './decide.ts'
@@ -25,6 +25,8 @@ import { type ParsedInput, parseInput } from './parse-input.ts'
 export function lostClusterErrors(input: BindingInput): FieldError[] {
   const { binding, stored } = input
   if (!stored || !hasTarget(stored.spec) || hasTarget(binding.spec) || !isChoice(binding, stored)) return []
+  // Without replicas, it is in no cluster.
+  if (isScaledToZero(binding.spec)) return []
   const running = { ...input, binding: stored }
   const decided = decideBinding(running)
   if (decided.state === 'Untouched') return []
