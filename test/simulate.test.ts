@@ -148,13 +148,6 @@ describe('a policy that changes', () => {
       metadata: { namespace: 'a', name: 'w1' },
       spec: { resourceSelectors: [workload], placement: { clusterAffinity: { clusterNames } } },
     } as ApiObject)
-  const dataIn = (...clusterNames: string[]): Action =>
-    applied({
-      apiVersion: group,
-      kind: 'DataSource',
-      metadata: { name: 'd1' },
-      spec: { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames } },
-    } as ApiObject)
   const claimed: Action[] = [
     applied({
       apiVersion: group,
@@ -162,12 +155,7 @@ describe('a policy that changes', () => {
       metadata: { namespace: 'a', name: 'w1' },
       spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
     } as ApiObject),
-    applied({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { namespace: 'a', name: 'w1' },
-      spec: { replicas: 1, template: { spec: { containers: [] } } },
-    } as ApiObject),
+    deployment(1),
     { do: 'rest' },
   ]
 
@@ -278,39 +266,85 @@ describe('the model of the taint manager', () => {
   })
 })
 
-test('a workload is evicted when its toleration ends, and returns when the taint is gone', async () => {
-  const world = new World({ clusters: 3, failover: 'Directly', maxMovesPerMinute: 2 })
-  const group = 'datadependency.volcano.sh/v1alpha1'
+// The DataSource of the data d1.
+function dataIn(...clusterNames: string[]): Action {
+  const spec = { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames } }
+  return applied({
+    apiVersion: 'datadependency.volcano.sh/v1alpha1',
+    kind: 'DataSource',
+    metadata: { name: 'd1' },
+    spec,
+  } as ApiObject)
+}
+
+// Deployment a/w1 with this number of replicas.
+function deployment(replicas: number): Action {
+  const spec = { replicas, template: { spec: { containers: [] } } }
+  return applied({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { namespace: 'a', name: 'w1' },
+    spec,
+  } as ApiObject)
+}
+
+// Creates Deployment a/w1 in one of m1 and m2, with a claim for the data d1, which is in m1.
+function deploymentWithData(tolerations: object = {}): Action[] {
   const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'w1' }
   const metadata = { namespace: 'a', name: 'w1' }
-  const clusterTolerations = [{ key: 'maintenance', operator: 'Exists', tolerationSeconds: 30 }]
-  // A copy in each cluster would be scheduled to the tainted one again.
+  // A copy in each cluster would be scheduled to a tainted one again.
   const replicaScheduling = { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' }
-  const placement = { clusterAffinity: { clusterNames: ['m1', 'm2'] }, clusterTolerations, replicaScheduling }
-  const source = { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames: ['m1'] } }
+  const placement = { clusterAffinity: { clusterNames: ['m1', 'm2'] }, ...tolerations, replicaScheduling }
   const objects = [
-    { apiVersion: group, kind: 'DataSource', metadata: { name: 'd1' }, spec: source },
     {
-      ...{ apiVersion: group, kind: 'DataSourceClaim', metadata },
+      ...{ apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSourceClaim', metadata },
       spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
     },
     {
       ...{ apiVersion: 'policy.karmada.io/v1alpha1', kind: 'PropagationPolicy', metadata },
       spec: { resourceSelectors: [workload], placement },
     },
-    { ...workload, metadata, spec: { replicas: 1, template: { spec: { containers: [] } } } },
   ]
-  const clusters = () =>
-    world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.clusters?.map(({ name }) => name)
+  return [dataIn('m1'), ...objects.map((object) => applied(object as ApiObject)), deployment(1)]
+}
+
+function clustersIn(world: World): string[] | undefined {
+  return world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.clusters?.map(({ name }) => name)
+}
+
+test('a workload that is scaled to zero while it moves leaves its cluster', async () => {
+  const world = new World({ clusters: 3, failover: 'Off', maxMovesPerMinute: 2 })
+  const allowed = () => world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.placement?.clusterAffinity
+  try {
+    for (const step of [...deploymentWithData(), { do: 'settle' } as const]) await world.perform(step)
+    expect(clustersIn(world)).toEqual(['m1'])
+    await world.perform(dataIn('m2'))
+    while (allowed()?.clusterNames?.[0] !== 'm2') {
+      const [action] = world
+        .pending(() => 0)
+        .flat()
+        .filter(({ do: what }) => what !== 'schedule')
+      await world.perform(action ?? { do: 'advance', ms: 1000 })
+    }
+    for (const step of [deployment(0), { do: 'settle' } as const]) await world.perform(step)
+    expect(clustersIn(world)).toBeUndefined()
+  } finally {
+    world.stop()
+  }
+})
+
+test('a workload is evicted when its toleration ends, and returns when the taint is gone', async () => {
+  const world = new World({ clusters: 3, failover: 'Directly', maxMovesPerMinute: 2 })
+  const clusterTolerations = [{ key: 'maintenance', operator: 'Exists', tolerationSeconds: 30 }]
   const perform = async (...steps: Action[]) => {
     for (const step of steps) await world.perform(step)
-    return clusters()
+    return clustersIn(world)
   }
   try {
     const taints: Taint[] = [{ key: 'maintenance', effect: 'NoExecute' }]
     const tainted: Action = { do: 'cluster', name: 'm1', change: { taints } }
     const settle: Action = { do: 'settle' }
-    expect(await perform(...objects.map((object) => applied(object as ApiObject)), settle)).toEqual(['m1'])
+    expect(await perform(...deploymentWithData({ clusterTolerations }), settle)).toEqual(['m1'])
     expect(await perform(tainted, { do: 'advance', ms: 29_000 }, settle)).toEqual(['m1'])
     expect(await perform({ do: 'advance', ms: 2000 }, settle)).toEqual(['m2'])
     expect(await perform({ do: 'cluster', name: 'm1', change: { taints: [] } }, { do: 'rest' })).toEqual(['m1'])
@@ -367,6 +401,12 @@ describe('the model of the scheduler', () => {
       { placement: { clusterAffinities: groups } },
       { kind: 'fit', clusters: [{ name: 'm1', replicas: 2 }], affinityName: 'first' },
     ],
+    ['removes a workload without replicas', { replicas: 0, replicaRequirements: {} }, { kind: 'fit', clusters: [] }],
+    [
+      'copies a workload without replicas and requirements',
+      { replicas: 0 },
+      { kind: 'fit', clusters: [{ name: 'm1' }, { name: 'm2' }] },
+    ],
     ['finds no cluster', { placement: { clusterAffinity: { clusterNames: ['m9'] } } }, { kind: 'noFit' }],
     [
       'fails below minGroups',
@@ -379,6 +419,21 @@ describe('the model of the scheduler', () => {
     ],
   ])('%s', (_name, spec, result) => {
     expect(schedule(bindingWith(spec), all)).toEqual(result)
+  })
+
+  test('divides replicas anew for a WorkloadRebalancer, also without a change', () => {
+    const replicaScheduling = { ...divided, weightPreference: { dynamicWeight: 'AvailableReplicas' } }
+    const clusters = [{ name: 'm2', replicas: 2 }]
+    const binding = bindingWith({
+      ...{ clusters, placement: { ...PLACEMENT, replicaScheduling } },
+      rescheduleTriggeredAt: '2026-01-01T00:00:01Z',
+    })
+    const at = (lastScheduledTime: string) => {
+      const result = schedule({ ...binding, status: { lastScheduledTime } }, all)
+      return result.kind === 'fit' && result.clusters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    }
+    expect(at('2026-01-01T00:00:02Z')).toEqual(clusters)
+    expect(at('2026-01-01T00:00:00Z')).toEqual(['m1', 'm2'].map((name) => ({ name, replicas: 1 })))
   })
 
   test('does not go back to an earlier group', () => {

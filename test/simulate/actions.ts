@@ -44,6 +44,8 @@ export type UserAction =
   | { do: 'leave'; name: string }
   | { do: 'crd'; kind: string; served: boolean }
   | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
+  // A WorkloadRebalancer of a workload.
+  | ({ do: 'rebalance'; key: string } & Reviewed)
   // Kueue evicts a Workload for another one.
   | { do: 'preempt'; key: string }
   // Lodestone starts again with other prices. The world is at rest before and after.
@@ -74,6 +76,8 @@ export interface WorldConfig {
   links?: readonly PriceLink[]
   // Whether the room of clusters changes.
   rooms?: boolean
+  // Whether users scale workloads to zero, and rebalance them.
+  scales?: boolean
   // Whether Kueue queues Jobs, and Lodestone nominates their worker clusters.
   queues?: boolean
   // Whether policies tolerate taints for some seconds.

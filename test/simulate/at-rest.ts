@@ -46,6 +46,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
       `${nameOf(binding)}: the scheduler emptied it because of its narrowing, and it runs nowhere`,
     )
   }
+  checkChoice(world, binding)
   if (memory.wasScheduled && !memory.isRuined) checkRuns(binding, base, clusters)
   // Without a CRD, the claims are unknown.
   if (memory.isRuined || !world.isCrdServed('DataSourceClaim') || !world.isCrdServed('DataSource')) return
@@ -88,6 +89,18 @@ function checkAllowed(binding: Binding, base: Placement, clusters: readonly Clus
     throw new Violation('within-policy', `${nameOf(binding)}: at rest it allows ${added}, its policy does not`)
 }
 
+// Lodestone rejects a choice of the scheduler only for a while.
+function checkChoice(world: World, binding: Binding): void {
+  if (!world.scheduler.queued().includes(nameOf(binding)) || isHeld(binding)) return
+  const result = schedule(binding, world.scheduler.clusters.values())
+  if (result.kind === 'error') return
+  const chosen = result.kind === 'fit' ? namesOf(result.clusters).join() : ''
+  throw new Violation(
+    'choice-is-accepted',
+    `${nameOf(binding)}: the scheduler chooses ${chosen || 'no cluster'} again and again, and it runs in ${namesOf(binding.spec.clusters).join() || 'none'}`,
+  )
+}
+
 // A workload that ran does not wait for a cluster that its narrowing excludes.
 function checkRuns(binding: Binding, base: Placement, clusters: readonly Cluster[]): void {
   if (binding.spec.clusters?.length || isHeld(binding)) return
@@ -110,7 +123,7 @@ function checkHome(
 ): void {
   if (isHeld(binding))
     throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold although it can run with its data`)
-  if (!claims.some(({ required }) => required)) return
+  if (!claims.some(({ required }) => required) || isScaledToZero(binding)) return
   const running = namesOf(binding.spec.clusters)
   if (running.length === 0) {
     throw new Violation('is-scheduled', `${nameOf(binding)}: it runs nowhere although it can run with its data`)
@@ -121,6 +134,11 @@ function checkHome(
   if (away.length > 0 && !mayStay && !waitsLonger(binding)) {
     throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
   }
+}
+
+// The scheduler removes a workload without replicas from all clusters, or copies it to each one (core/common.go, AssignReplicas).
+function isScaledToZero({ spec }: Binding): boolean {
+  return spec.replicas === 0
 }
 
 // The workload may wait, but not longer than its claims allow.

@@ -69,7 +69,7 @@ function bindingOf(workload: Workload, { metadata: policy, spec }: Policy, bindi
   const { apiVersion, kind, metadata, spec: template } = workload
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = metadata
   const suspension = suspensionOf(binding, spec.suspension)
-  const { suspension: _merged, ...present } = binding?.spec ?? {}
+  const { suspension: _merged, replicaRequirements: _replaced, ...present } = binding?.spec ?? {}
   const isWithReplicas = template.replicas !== undefined
   return {
     apiVersion: 'work.karmada.io/v1alpha2',
@@ -95,7 +95,8 @@ function bindingOf(workload: Workload, { metadata: policy, spec }: Policy, bindi
     spec: {
       ...present,
       resource: { apiVersion, kind, namespace, name, uid, resourceVersion },
-      ...(isWithReplicas && { replicas: template.replicas as number, replicaRequirements: { resourceRequest: {} } }),
+      ...(isWithReplicas && { replicas: template.replicas as number }),
+      ...(isWithReplicas && !isBestEffort(template) && { replicaRequirements: { resourceRequest: {} } }),
       propagateDeps: spec.propagateDeps ?? false,
       schedulerName: 'default-scheduler',
       conflictResolution: 'Abort',
@@ -103,6 +104,11 @@ function bindingOf(workload: Workload, { metadata: policy, spec }: Policy, bindi
       ...(suspension && { suspension }),
     },
   }
+}
+
+// helper.GenerateReplicaRequirements: a template that requests no resources has no requirements.
+function isBestEffort({ template }: Workload['spec']): boolean {
+  return (template as { metadata?: { labels?: { qos?: string } } } | undefined)?.metadata?.labels?.qos === 'best-effort'
 }
 
 // util.MergePolicySuspension: keeps suspension.scheduling of the binding.

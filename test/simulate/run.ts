@@ -24,6 +24,8 @@ const ROOM_CHANCE = 0.25
 const TOLERANT_CHANCE = 0.125
 // The share of worlds with Kueue.
 const QUEUED_CHANCE = 0.125
+// The share of worlds whose users scale workloads to zero and rebalance them.
+const SCALED_CHANCE = 0.25
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
@@ -34,7 +36,9 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const prices = pricesOf(seed, clusters)
   const rooms = roomsOf(seed, { asks, ...prices })
   const tolerations = tolerationsOf(seed, { asks, failover, ...prices })
-  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...rooms, ...tolerations, ...queuesOf(seed, { asks }) }
+  const queues = queuesOf(seed, { asks })
+  const scales = scalesOf(seed, { asks, ...prices })
+  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...rooms, ...tolerations, ...queues, ...scales }
 }
 
 // Chosen with other random numbers than everything else, so that the other worlds are as they would be without prices.
@@ -60,6 +64,11 @@ function tolerationsOf(
 // Chosen with other random numbers, as the prices.
 function queuesOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<WorldConfig, 'queues'> {
   return !asks && randomFrom(seed ^ 0x9e0e).chance(QUEUED_CHANCE) ? { queues: true } : {}
+}
+
+// Chosen with other random numbers, as the prices. Without replicas, a workload has no costs.
+function scalesOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'scales'> {
+  return !asks && !links && randomFrom(seed ^ 0x5ca1e).chance(SCALED_CHANCE) ? { scales: true } : {}
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.

@@ -29,6 +29,11 @@ export function withFullRoom(cluster: Cluster): Cluster {
   return { ...cluster, status: { ...cluster.status, room: CAPACITY } }
 }
 
+// util.RescheduleRequired: a WorkloadRebalancer asks for a division of the replicas anew.
+export function isRescheduleRequired({ rescheduleTriggeredAt }: Binding['spec'], status: Binding['status']): boolean {
+  return Date.parse(rescheduleTriggeredAt ?? '') > Date.parse(status?.lastScheduledTime ?? '')
+}
+
 // Returns what the scheduler would write for a binding.
 export function schedule(binding: Binding, clusters: Iterable<Cluster>): ScheduleResult {
   const all = [...clusters]
@@ -120,11 +125,12 @@ function assign(binding: Binding, selected: readonly Cluster[]): TargetCluster[]
   const { spec } = binding
   const { replicas = 0, placement = {} } = spec
   const tiers = tiersOf(binding, selected)
+  const isFresh = isRescheduleRequired(spec, binding.status)
   const results: TargetCluster[] = []
   let remaining = replicas
   for (const tier of tiers) {
     const share = tiers.length > 1 ? Math.min(remaining, sum(tier.map(roomOf))) : remaining
-    const assigned = assignTo(tier, share, placement, spec.clusters ?? [])
+    const assigned = assignTo(tier, share, placement, isFresh ? [] : (spec.clusters ?? []))
     if (!assigned) return undefined
     results.push(...assigned)
     remaining -= share
@@ -151,7 +157,7 @@ function assignTo(
   present: readonly TargetCluster[],
 ): TargetCluster[] | undefined {
   const names = clusters.map(({ metadata }) => metadata.name ?? '')
-  if (isDuplicated(placement)) return names.map((name) => ({ name, replicas }))
+  if (isDuplicated(placement)) return withoutZeros(names.map((name) => ({ name, replicas })))
   if (isStaticWeight(placement)) return withoutZeros(evenly(names, replicas))
   return dynamically(clusters, replicas, placement, present)
 }

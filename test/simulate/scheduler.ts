@@ -4,7 +4,7 @@ import { matches } from './accepts.ts'
 import { type ApiServer, DeniedError, type Feed, keyOf } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, isDuplicated, isWorkload, type Placement } from './karmada.ts'
-import { type ScheduleResult, schedule } from './schedule.ts'
+import { isRescheduleRequired, type ScheduleResult, schedule } from './schedule.ts'
 
 const WRITER = 'scheduler'
 
@@ -72,7 +72,10 @@ export class Scheduler {
       // The other error is that the binding was deleted meanwhile.
       // helper.go, getConditionByError: a cluster that fits none is the reason, also if its write failed.
       const reason = result.kind === 'fit' ? 'SchedulerError' : 'NoClusterFit'
-      if (error instanceof DeniedError) this.#retry(key, binding, { reason, message: error.message })
+      if (!(error instanceof DeniedError)) return
+      // scheduleResourceBindingWithClusterAffinities: the group counts as observed, also if the write of its clusters failed.
+      if (result.kind === 'fit' && result.affinityName) this.#observeGroup(binding, result.affinityName)
+      this.#retry(key, binding, { reason, message: error.message })
       return
     }
     this.#observe(binding, {
@@ -85,8 +88,7 @@ export class Scheduler {
     const applied = metadata.annotations?.[APPLIED_PLACEMENT]
     if (isPlacementChanged(placement, applied, status?.schedulerObservingAffinityName)) return true
     if (isReplicasChanged({ spec } as Binding, placement)) return true
-    const triggered = Date.parse(spec.rescheduleTriggeredAt ?? '')
-    if (triggered > Date.parse(status?.lastScheduledTime ?? '')) return true
+    if (isRescheduleRequired(spec, status)) return true
     if (!isWorkload({ spec }) || isDuplicated(placement)) return true
     return (spec.clusters ?? []).some(({ name }) => {
       const cluster = this.clusters.get(name)
@@ -115,6 +117,12 @@ export class Scheduler {
       ...(isFit !== false && { schedulerObservedGeneration: generation }),
       ...(isFit && { lastScheduledTime: this.#clock.stamp() }),
     }
+    this.#api.patch(WRITER, { kind: 'ResourceBinding', namespace, name }, { status }, 'status')
+  }
+
+  #observeGroup({ metadata: { namespace, name = '' } }: Binding, affinityName: string): void {
+    if (!this.#api.get('ResourceBinding', namespace, name)) return
+    const status = { schedulerObservingAffinityName: affinityName }
     this.#api.patch(WRITER, { kind: 'ResourceBinding', namespace, name }, { status }, 'status')
   }
 

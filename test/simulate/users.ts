@@ -50,6 +50,7 @@ const CHOICES: readonly [number, Choose][] = [
 const CHOICES_WITH_PRICES: typeof CHOICES = [...CHOICES, [2, changePrices]]
 const ROOM_CHOICE: (typeof CHOICES)[number] = [8, changeRoom]
 const TOLERATION_CHOICE: (typeof CHOICES)[number] = [8, tolerateForSeconds]
+const REBALANCE_CHOICE: (typeof CHOICES)[number] = [8, rebalanceSomething]
 const QUEUE_CHOICES: typeof CHOICES = [
   [8, applyJob],
   [4, preemptSomething],
@@ -57,13 +58,14 @@ const QUEUE_CHOICES: typeof CHOICES = [
 
 export function chooseUserAction(world: World, random: Random): UserAction {
   for (;;) {
-    const { links, rooms, tolerates, queues } = world.config
+    const { links, rooms, tolerates, queues, scales } = world.config
     const always = links ? CHOICES_WITH_PRICES : CHOICES
     const choices = [
       ...always,
       ...(rooms ? [ROOM_CHOICE] : []),
       ...(tolerates ? [TOLERATION_CHOICE] : []),
       ...(queues ? QUEUE_CHOICES : []),
+      ...(scales ? [REBALANCE_CHOICE] : []),
     ]
     const action = pickWeighted(choices, random)(world, random)
     if (action) return action
@@ -75,7 +77,7 @@ function applyWorkload(world: World, random: Random): UserAction {
   if (present.length > 0 && random.chance(0.6)) {
     const object = random.pick(present)
     const spec = { ...(object as { spec?: object }).spec }
-    if (object.kind !== 'Job') Object.assign(spec, { replicas: 1 + random.below(4) })
+    if (object.kind !== 'Job') Object.assign(spec, { replicas: (world.config.scales ? 0 : 1) + random.below(4) })
     return apply(random, {
       ...bare(object),
       metadata: { ...bare(object).metadata, labels: { edit: `${random.below(3)}` } },
@@ -84,7 +86,11 @@ function applyWorkload(world: World, random: Random): UserAction {
   }
   const kind = random.pick(['Deployment', 'Deployment', 'Deployment', 'StatefulSet', 'Job'])
   const metadata = { namespace: random.pick(NAMESPACES), name: random.pick(WORKLOADS) }
-  const template = { spec: { containers: [{ name: 'main', image: 'registry.example/app' }] } }
+  const isBestEffort = world.config.scales && random.chance(0.5)
+  const template = {
+    ...(isBestEffort && { metadata: { labels: { qos: 'best-effort' } } }),
+    spec: { containers: [{ name: 'main', image: 'registry.example/app' }] },
+  }
   const replicas = kind === 'Job' ? { parallelism: 1 } : { replicas: 1 + random.below(3) }
   return apply(random, { apiVersion: API_VERSIONS[kind] as string, kind, metadata, spec: { ...replicas, template } })
 }
@@ -193,6 +199,13 @@ function preemptSomething(world: World, random: Random): UserAction | undefined 
   if (workloads.length === 0) return undefined
   const { namespace, name } = random.pick(workloads).metadata
   return { do: 'preempt', key: `${namespace}/${name}` }
+}
+
+function rebalanceSomething(world: World, random: Random): UserAction | undefined {
+  const bindings = world.api.list<Binding>('ResourceBinding')
+  if (bindings.length === 0) return undefined
+  const { namespace, name } = random.pick(bindings).metadata
+  return { do: 'rebalance', key: `${namespace}/${name}`, via: random.below(2) }
 }
 
 export function sourceOf(name: string, clusterNames: string[]) {

@@ -130,6 +130,8 @@ export class World {
         return this.#replace(action.object)
       case 'annotate':
         return this.#annotate(action)
+      case 'rebalance':
+        return this.#rebalance(action.key)
       case 'catalog':
         return this.catalogs.set(action.data, action.answer)
       case 'cluster':
@@ -262,6 +264,15 @@ export class World {
     if (!this.api.get('ResourceBinding', namespace, name)) return
     const patch = { metadata: { annotations: { [annotation]: value } } }
     this.api.patch('user', { kind: 'ResourceBinding', namespace, name }, patch)
+  }
+
+  // pkg/controllers/workloadrebalancer: the time of the rebalancer, if it is later than the last one.
+  #rebalance(key: string): void {
+    const [namespace, name = ''] = key.split('/')
+    const binding = this.api.get<Binding>('ResourceBinding', namespace, name)
+    if (!binding) return
+    const spec = { ...binding.spec, rescheduleTriggeredAt: this.clock.stamp() }
+    this.api.update('workload-rebalancer', { ...binding, spec } as Binding)
   }
 
   // A new cluster has the taint until Karmada has seen it ready.
