@@ -93,10 +93,15 @@ export interface ResourceBinding extends K8sObject {
 export const SCHEDULED_CONDITION = 'Scheduled'
 /** Its reason if no cluster fits. The scheduler does not try again by itself, as it does after every other failure. */
 export const NO_CLUSTER_FIT = 'NoClusterFit'
-/** Its reason if the clusters that fit have too little room for the replicas. The scheduler leaves the clusters as they are. */
+/**
+ * Its reason if the clusters that fit have too little room for the replicas, since Karmada 1.18. Before, it is that of every failure without a reason
+ * of its own. The scheduler leaves the clusters as they are.
+ */
 export const UNSCHEDULABLE = 'Unschedulable'
 /** Begins its message if the clusters that fit have too little room, or are too few for the spread constraints. The clusters stay too. */
 export const NO_SELECTION = 'failed to select clusters'
+/** Begins its message if the clusters that it selected cannot take all replicas. */
+export const NO_ASSIGNMENT = 'failed to assign replicas'
 
 export interface BindingStatus {
   conditions?: (Pick<Condition, 'type' | 'status' | 'reason'> & { message?: string })[]

@@ -100,13 +100,16 @@ describe('a claim says of its workload that it', () => {
     expect(line(binding)).toBe(want)
   })
 
-  test('has no replicas, so that the scheduler removed it from its clusters: nothing', () => {
-    const placement = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
-    const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }] as never
-    const binding = decided({ placement, replicas: 0, replicaRequirements: {} })
-    expect(workloadPlaced([binding], before)).toBeUndefined()
-    expect(workloadPlaced([failed(binding)], before)).toMatchObject({ reason: 'NotScheduled' })
-  })
+  test.each(['Divided', 'Duplicated'])(
+    'has no replicas (%s), so that the scheduler removed it from its clusters: nothing',
+    (replicaSchedulingType) => {
+      const placement = { replicaScheduling: { replicaSchedulingType } }
+      const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }] as never
+      const binding = decided({ placement, replicas: 0, replicaRequirements: {} })
+      expect(workloadPlaced([binding], before)).toBeUndefined()
+      expect(workloadPlaced([failed(binding)], before)).toMatchObject({ reason: 'NotScheduled' })
+    },
+  )
 
   test('is not scheduled any more', () => {
     const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }]

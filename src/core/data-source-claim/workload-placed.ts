@@ -4,7 +4,7 @@ import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition, findCondition } from '../../base/conditions.ts'
 import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
-import { isDivided, isSuspended, schedulingFailure, targetClusters } from '../placement/binding-state.ts'
+import { isScaledToZero, isSuspended, schedulingFailure, targetClusters } from '../placement/binding-state.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
@@ -47,9 +47,9 @@ function isNew(binding: ResourceBinding): boolean {
   return schedulingFailure(binding) === undefined
 }
 
-/** Whether a workload has no replicas that the scheduler would divide. It removes the workload from all clusters then. */
+/** Whether the scheduler removed a workload from all clusters since it has no replicas. */
 function isEmpty(binding: ResourceBinding): boolean {
-  return isDivided(binding.spec) && !binding.spec.replicas && isNew(binding)
+  return isScaledToZero(binding.spec) && isNew(binding)
 }
 
 /** Returns the binding that places the workload; the others are attached to those of other workloads. */

@@ -93,6 +93,7 @@ test.each<{ reason: string; message?: string; runs?: string[]; want: boolean }>(
   { reason: 'Unschedulable', want: true },
   { reason: 'Unschedulable', runs: ['m1'], want: false },
   { reason: 'SchedulerError', message: 'failed to select clusters: no enough resource when …', want: true },
+  { reason: 'SchedulerError', message: 'failed to assign replicas: failed to scale up: …', want: true },
   { reason: 'SchedulerError', message: 'cannot patch: failed to select clusters', want: false },
   { reason: 'SchedulerError', want: false },
   { reason: 'NoClusterFit', message: 'failed to select clusters', want: false },
@@ -140,8 +141,9 @@ describe('the last attempt of the scheduler', () => {
 test('a message is about the choice among clusters if it begins so', () => {
   const messages = [
     'failed to select clusters: no enough resource',
+    'failed to assign replicas: failed to scale up: Clusters available replicas 0 are not enough to schedule.',
     'cannot patch: failed to select clusters',
     undefined,
   ]
-  expect(messages.map(isNoSelection)).toEqual([true, false, false])
+  expect(messages.map(isNoSelection)).toEqual([true, true, false, false])
 })

@@ -2,6 +2,7 @@
 import {
   type BindingSpec,
   type BindingStatus,
+  NO_ASSIGNMENT,
   NO_CLUSTER_FIT,
   NO_SELECTION,
   type ResourceBinding,
@@ -122,7 +123,10 @@ export function hasNoChoice(binding: ResourceBinding): boolean {
   return !hasTarget(binding.spec) && lacksChoice(binding)
 }
 
-/** Whether a message is about the choice among the clusters that the scheduler accepts (v1.18.1, pkg/scheduler/core/generic_scheduler.go, Schedule). */
+/**
+ * Whether a message is about the choice among the clusters that the scheduler accepts (v1.16.0 to v1.18.2, pkg/scheduler/core/generic_scheduler.go,
+ * Schedule). Before 1.18, the scheduler does not recognize a lack of room as `Unschedulable` (pkg/scheduler/core/assignment.go, assignByDynamicStrategy).
+ */
 export function isNoSelection(message: string | undefined): boolean {
-  return message?.startsWith(NO_SELECTION) ?? false
+  return [NO_SELECTION, NO_ASSIGNMENT].some((beginning) => message?.startsWith(beginning))
 }

@@ -48,6 +48,13 @@ test.each<{ name: string; status: BindingStatus; want: BindingStatus | undefined
     want: { conditions: [{ ...noFit, reason: 'SchedulerError', message: 'failed to select clusters' }] },
   },
   {
+    name: 'keeps that the scheduler could not divide the replicas, with Karmada before 1.18',
+    status: {
+      conditions: [{ ...noFit, reason: 'SchedulerError', message: 'failed to assign replicas: failed to scale up: …' }],
+    },
+    want: { conditions: [{ ...noFit, reason: 'SchedulerError', message: 'failed to select clusters' }] },
+  },
+  {
     name: 'keeps no other message of the scheduler',
     status: { conditions: [{ ...noFit, reason: 'SchedulerError', message: 'timeout' }] },
     want: { conditions: [{ ...noFit, reason: 'SchedulerError' }] },

@@ -596,6 +596,11 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
       message: 'failed to assign replicas: failed to scale up: …',
     },
     {
+      name: 'room for its replicas, with Karmada before 1.18',
+      reason: 'SchedulerError',
+      message: 'failed to assign replicas: failed to scale up: …',
+    },
+    {
       name: 'room in the clusters that it may select',
       reason: 'SchedulerError',
       message: 'failed to select clusters: no enough resource when selecting 1 clusters',
