@@ -589,6 +589,42 @@ describe('at a write by the loop of another replica, from objects that are not c
     expect(outcome({ ...input, binding, stored: narrowed })).toMatchObject({ base: affinity })
   })
 
+  describe('which knows another state of a Cluster, with a lazy policy', () => {
+    const clusterAffinities = [
+      { affinityName: 'first', clusterNames: ['member1', 'member2', 'member3'] },
+      { affinityName: 'second', labelSelector: { matchLabels: { tier: 'core' } } },
+    ]
+    const claims = [located(['member2', 'member3'])]
+    const plain = lookup('member1', 'member2', 'member3')
+    const core = lookup('member1', makeCluster('member2', {}, { tier: 'core' }), 'member3')
+    const left = lookup('member1', 'member2')
+    const writeOf = (ofReplica: BindingInput['clusters'], ofLoop: BindingInput['clusters']) => {
+      const policy = lazy({ clusterAffinities })
+      const created = makeBinding({ placement: { clusterAffinities } })
+      const before = decideBinding(makeInput({ binding: created, claims, policy, clusters: ofReplica })).binding
+      const { binding } = decideBinding(
+        makeInput({ binding: before, stored: before, claims, policy, clusters: ofLoop }),
+      )
+      expect(binding.spec.placement).not.toEqual(before.spec.placement)
+      return { binding, stored: before, claims, policy, clusters: ofReplica, leavesMovesToLoop: true }
+    }
+
+    test.each([
+      { name: 'got a label', ofReplica: plain, ofLoop: core },
+      { name: 'lost a label', ofReplica: core, ofLoop: plain },
+      { name: 'is gone', ofReplica: plain, ofLoop: left },
+    ])('the base stays: it $name', ({ ofReplica, ofLoop }) => {
+      expect(outcome(writeOf(ofReplica, ofLoop)).base).toEqual({ clusterAffinities })
+    })
+
+    test('the detector sends a new placement with a change of the workload, which is a new base', () => {
+      const sent = writeOf(plain, left)
+      const resource = { ...sent.binding.spec.resource, resourceVersion: '2' }
+      const binding = { ...sent.binding, spec: { ...sent.binding.spec, resource } }
+      expect(outcome({ ...sent, binding }).base).toEqual(binding.spec.placement)
+    })
+  })
+
   test('a relaxed base keeps its own names of groups', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['member1', 'member2'] },

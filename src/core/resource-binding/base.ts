@@ -139,7 +139,7 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
 
 /**
  * Whether the loop of another replica sent the incoming affinity. That replica may have decided from claims, sources, Clusters and a policy
- * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or a cluster is.
+ * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or the state of a cluster is.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
   const { binding, stored, annotations, storedAnnotations } = input
@@ -149,7 +149,7 @@ function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: Pla
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
   if (changesOtherFields(binding, stored)) return false
   const isNew = localityText(binding) !== localityText(stored)
-  if (!isNew && !(isStoredBase && namesUnknownCluster(input, incoming))) return false
+  if (!isNew && !(isStoredBase && mayKnowOtherClusters(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }
@@ -181,7 +181,15 @@ function explains(
   )
 }
 
-function namesUnknownCluster({ clusters }: ParsedInput, affinity: PlacementAffinity): boolean {
+/**
+ * Whether a write with the stored annotations may be from a loop that knows other states of the Clusters. It names a cluster that is new. Or the policy
+ * is lazy, and the workload has not changed: then the detector applies no other placement. No later write would bring the base back.
+ */
+function mayKnowOtherClusters(
+  { binding, stored, clusters, policy }: ParsedInput,
+  affinity: PlacementAffinity,
+): boolean {
+  if (policy?.lazy && jsonEqual(binding.spec.resource, stored?.spec.resource)) return true
   const names = affinityTerms(affinity, true).flatMap(({ clusterNames }) => clusterNames ?? [])
   return clusters !== undefined && names.some((name) => clusters(name) === undefined)
 }
