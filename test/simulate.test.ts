@@ -312,6 +312,23 @@ function clustersIn(world: World): string[] | undefined {
   return world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.clusters?.map(({ name }) => name)
 }
 
+test('a lazy policy that changes applies when its workload changes', async () => {
+  const lazy = (...clusterNames: string[]): Action =>
+    applied({
+      apiVersion: 'policy.karmada.io/v1alpha1',
+      kind: 'PropagationPolicy',
+      metadata: { namespace: 'a', name: 'w1' },
+      spec: {
+        resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'w1' }],
+        placement: { clusterAffinity: { clusterNames } },
+        activationPreference: 'Lazy',
+      },
+    } as ApiObject)
+  const settle: Action = { do: 'settle' }
+  expect(await clustersAfter([lazy('m1'), deployment(1), settle, lazy('m2'), settle])).toEqual(['m1'])
+  expect(await clustersAfter([lazy('m1'), deployment(1), lazy('m2'), deployment(2), settle])).toEqual(['m2'])
+})
+
 test('a workload that is scaled to zero while it moves leaves its cluster', async () => {
   const world = new World({ clusters: 3, failover: 'Off', maxMovesPerMinute: 2 })
   const allowed = () => world.api.get<Binding>('ResourceBinding', 'a', 'w1-deployment')?.spec.placement?.clusterAffinity

@@ -107,7 +107,10 @@ export function isLedToEviction(
 ): boolean {
   const isEvicting = (name: string) =>
     clusters.some((one) => one.metadata.name === name && isEvictedLater(one, placement))
-  return chosen.every((name) => !spec.clusters?.some((target) => target.name === name) && isEvicting(name))
+  return (
+    chosen.length > 0 &&
+    chosen.every((name) => !spec.clusters?.some((target) => target.name === name) && isEvicting(name))
+  )
 }
 
 // Kubernetes' ToleratesTaint.

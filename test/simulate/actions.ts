@@ -78,6 +78,10 @@ export interface WorldConfig {
   rooms?: boolean
   // Whether users scale workloads to zero, and rebalance them.
   scales?: boolean
+  // Whether some policies apply only when their workload changes.
+  lazy?: boolean
+  // Whether Karmada is older than 1.18, and gives a lack of room no reason of its own.
+  hasOldReasons?: boolean
   // Whether Kueue queues Jobs, and Lodestone nominates their worker clusters.
   queues?: boolean
   // Whether policies tolerate taints for some seconds.

@@ -1,4 +1,5 @@
 // Checks a binding when everything is at rest for longer than every window and timeout.
+import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isEvictedLater, matches } from './accepts.ts'
 import { dataOf, nameOf, waitsLonger, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
@@ -32,7 +33,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   const policy = policyName ? world.api.get<Policy>('PropagationPolicy', namespace, policyName) : undefined
   if (!workload || !policy || !selects(policy, workload) || binding.metadata.deletionTimestamp) return
   const clusters = world.api.list<Cluster>('Cluster')
-  const base = policy.spec.placement
+  const base = world.placementOf(binding) ?? policy.spec.placement
   checkAllowed(binding, base, clusters)
   // Karmada evicts such a workload and schedules it again for ever.
   if (comesAndGoes(binding, clusters)) return
@@ -48,6 +49,8 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   }
   checkChoice(world, binding)
   if (memory.wasScheduled && !memory.isRuined) checkRuns(binding, base, clusters)
+  // A lazy policy that has changed applies when the workload changes. Until then, its data may be in clusters of one of both placements.
+  if (base !== policy.spec.placement && !isDeepStrictEqual(base, policy.spec.placement)) return
   // Without a CRD, the claims are unknown.
   if (memory.isRuined || !world.isCrdServed('DataSourceClaim') || !world.isCrdServed('DataSource')) return
   const claims = claimsOf(binding, world.api)

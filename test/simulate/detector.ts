@@ -1,6 +1,6 @@
 // A model of Karmada's detector (v1.18.1, pkg/detector): writes the binding of a workload from its policy, again at each reconcile.
 import { type ApiServer, keyOf } from './api-server.ts'
-import type { ApiObject, Binding, Policy, Workload } from './karmada.ts'
+import type { ApiObject, Binding, Placement, Policy, Workload } from './karmada.ts'
 
 const WRITER = 'detector'
 const POLICY_NAMESPACE = 'propagationpolicy.karmada.io/namespace'
@@ -13,22 +13,31 @@ export interface WorkloadRef {
   name: string
 }
 
-// Reconciles one workload. Throws the errors of the API server; the caller reconciles again.
-export function detect(api: ApiServer, { kind, namespace, name }: WorkloadRef): void {
+// Reconciles one workload, and returns the placement that it writes. Throws the errors of the API server; the caller reconciles again. A change by
+// Karmada, such as that of a policy, does not apply a lazy policy (ApplyPolicy).
+export function detect(
+  api: ApiServer,
+  { kind, namespace, name }: WorkloadRef,
+  isByKarmada: boolean,
+): Placement | undefined {
   const workload = api.get<Workload>(kind, namespace, name)
   const binding = api.get<Binding>('ResourceBinding', namespace, bindingNameOf(kind, name))
-  if (!workload || workload.metadata.deletionTimestamp) return
+  if (!workload || workload.metadata.deletionTimestamp) return undefined
   const policy = policyOf(api, workload, binding)
-  if (!policy) {
-    if (binding && policyNameOf(binding) !== undefined) api.update(WRITER, withoutPolicy(binding))
-    return
+  const isLeft = isByKarmada && policy?.spec.activationPreference === 'Lazy'
+  const claimed = binding && policyNameOf(binding)
+  if (!policy || isLeft) {
+    if (binding && claimed !== undefined && claimed !== policy?.metadata.name)
+      api.update(WRITER, withoutPolicy(binding))
+    return undefined
   }
   // A binding of a deleted workload with the same name: the garbage collector deletes it first (karmada#2090).
-  if (binding && binding.metadata.ownerReferences?.[0]?.uid !== workload.metadata.uid) return
-  if (binding?.metadata.deletionTimestamp) return
+  if (binding && binding.metadata.ownerReferences?.[0]?.uid !== workload.metadata.uid) return undefined
+  if (binding?.metadata.deletionTimestamp) return undefined
   const wanted = bindingOf(workload, policy, binding)
   if (binding) api.update(WRITER, wanted)
   else api.create(WRITER, wanted)
+  return policy.spec.placement
 }
 
 export function bindingNameOf(kind: string, name: string): string {

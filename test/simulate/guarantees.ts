@@ -154,7 +154,7 @@ export class Guarantees {
   scheduled(binding: Binding, result: ScheduleResult): void {
     if (result.kind === 'error') return
     this.#check(() => {
-      const base = this.#truePolicyOf(binding)?.spec.placement
+      const base = this.#world.placementOf(binding)
       if (!base) return
       const memory = this.memoryOf(binding)
       const isOfPolicy = isDeepStrictEqual(affinitiesIn(base), affinitiesIn(binding.spec.placement ?? {}))
@@ -309,6 +309,7 @@ export class Guarantees {
       sent.spec.placement,
       stored?.spec.placement,
       ...policies,
+      this.#world.placementOf(after),
       ...(known ? [] : [annotatedBaseOf(stored)]),
     ]
     const within = new Set(bases.flatMap((placement) => [...allows(placement)]))
@@ -321,12 +322,14 @@ export class Guarantees {
   #checkHasCluster(sent: Binding, stored: Binding | undefined, after: Binding, replica: Replica, writer: string): void {
     if (!isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp) return
     if (!['Narrowed', 'Kept'].includes(stateOf(after) ?? '')) return
+    const viewed = viewedPolicyOf(after, replica)
+    const isLazy = viewed?.spec.activationPreference === 'Lazy'
     // The affinity of the policy, as it is.
     if (stored && !isRequired(stored) && isSameAffinity(stored, after)) return
     const base =
       writer === 'detector'
         ? sent.spec.placement
-        : (viewedPolicyOf(after, replica)?.spec.placement ?? annotatedBaseOf(stored))
+        : ((isLazy ? this.#world.placementOf(after) : viewed?.spec.placement) ?? annotatedBaseOf(stored))
     if (!base) return
     // Lodestone learns from a failure of the scheduler that there is no room.
     const clusters = [...replica.clusters.values()].map(withFullRoom)

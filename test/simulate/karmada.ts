@@ -124,6 +124,7 @@ export interface Policy extends ApiObject {
     propagateDeps?: boolean
     priority?: number
     suspension?: { dispatching?: boolean }
+    activationPreference?: 'Lazy'
   }
 }
 

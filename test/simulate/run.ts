@@ -26,6 +26,8 @@ const TOLERANT_CHANCE = 0.125
 const QUEUED_CHANCE = 0.125
 // The share of worlds whose users scale workloads to zero and rebalance them.
 const SCALED_CHANCE = 0.25
+// The share of worlds with lazy policies.
+const LAZY_CHANCE = 0.25
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
@@ -38,7 +40,18 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const tolerations = tolerationsOf(seed, { asks, failover, ...prices })
   const queues = queuesOf(seed, { asks })
   const scales = scalesOf(seed, { asks, ...prices })
-  return { clusters, failover, maxMovesPerMinute: 2, ...prices, ...rooms, ...tolerations, ...queues, ...scales }
+  const lazy = lazinessOf(seed, { asks, ...prices })
+  return {
+    clusters,
+    failover,
+    maxMovesPerMinute: 2,
+    ...prices,
+    ...rooms,
+    ...tolerations,
+    ...queues,
+    ...scales,
+    ...lazy,
+  }
 }
 
 // Chosen with other random numbers than everything else, so that the other worlds are as they would be without prices.
@@ -48,8 +61,12 @@ function pricesOf(seed: number, clusters: number): Pick<WorldConfig, 'links'> {
 }
 
 // Chosen with other random numbers, as the prices. What-if and the order of costs do not know the room of clusters.
-function roomsOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'rooms'> {
-  return !asks && !links && randomFrom(seed ^ 0x4003).chance(ROOM_CHANCE) ? { rooms: true } : {}
+function roomsOf(
+  seed: number,
+  { asks, links }: Pick<WorldConfig, 'asks' | 'links'>,
+): Pick<WorldConfig, 'rooms' | 'hasOldReasons'> {
+  const random = randomFrom(seed ^ 0x4003)
+  return !asks && !links && random.chance(ROOM_CHANCE) ? { rooms: true, hasOldReasons: random.chance(0.5) } : {}
 }
 
 // Chosen with other random numbers, as the prices. Without failover, Karmada does not evict. A workload that comes and goes has no costs.
@@ -69,6 +86,11 @@ function queuesOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<World
 // Chosen with other random numbers, as the prices. Without replicas, a workload has no costs.
 function scalesOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'scales'> {
   return !asks && !links && randomFrom(seed ^ 0x5ca1e).chance(SCALED_CHANCE) ? { scales: true } : {}
+}
+
+// Chosen with other random numbers, as the prices. What-if and the order of costs read the policy, and not what was applied of it.
+function lazinessOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'lazy'> {
+  return !asks && !links && randomFrom(seed ^ 0x1a2e).chance(LAZY_CHANCE) ? { lazy: true } : {}
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.

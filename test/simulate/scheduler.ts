@@ -1,6 +1,7 @@
 // A model of karmada-scheduler (v1.18.1, pkg/scheduler): its lagging cache, its queue, and the conditions under which it schedules.
 import { isDeepStrictEqual } from 'node:util'
 import { matches } from './accepts.ts'
+import type { WorldConfig } from './actions.ts'
 import { type ApiServer, DeniedError, type Feed, keyOf } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, isDuplicated, isWorkload, type Placement } from './karmada.ts'
@@ -14,11 +15,14 @@ export class Scheduler {
   onResult: (binding: Binding, result: ScheduleResult) => void = () => {}
   readonly #api: ApiServer
   readonly #clock: VirtualClock
+  readonly #hasOldReasons: boolean
   readonly #bindings = new Map<string, Binding>()
   readonly #queue = new Set<string>()
   #feed: Feed
 
-  constructor(api: ApiServer, clock: VirtualClock) {
+  // Before 1.18, a lack of room had no reason of its own (pkg/scheduler/core/assignment.go).
+  constructor(api: ApiServer, clock: VirtualClock, { hasOldReasons = false }: Pick<WorldConfig, 'hasOldReasons'> = {}) {
+    this.#hasOldReasons = hasOldReasons
     this.#api = api
     this.#clock = clock
     this.#feed = api.openFeed(['ResourceBinding', 'Cluster'])
@@ -62,7 +66,7 @@ export class Scheduler {
     const result = schedule(binding, this.clusters.values())
     this.onResult(binding, result)
     if (result.kind === 'error') {
-      this.#retry(key, binding, result)
+      this.#retry(key, binding, this.#hasOldReasons ? { ...result, reason: 'SchedulerError' } : result)
       return
     }
     const clusters = result.kind === 'fit' ? result.clusters : []

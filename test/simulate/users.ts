@@ -105,6 +105,7 @@ function applyPolicy(world: World, random: Random): UserAction {
     propagateDeps: false,
     ...(random.chance(0.2) && { priority: random.below(3) }),
     ...(random.chance(0.05) && { suspension: { dispatching: true } }),
+    ...(world.config.lazy && random.chance(0.6) && { activationPreference: 'Lazy' }),
   }
   return apply(random, {
     apiVersion: 'policy.karmada.io/v1alpha1',

@@ -8,7 +8,15 @@ import { Catalogs } from './catalogs.ts'
 import { VirtualClock } from './clock.ts'
 import { bindingNameOf, detect, policyNameOf, selects, type WorkloadRef } from './detector.ts'
 import { Guarantees } from './guarantees.ts'
-import { type ApiObject, type Binding, type Cluster, namesOf, type Policy, type Taint } from './karmada.ts'
+import {
+  type ApiObject,
+  type Binding,
+  type Cluster,
+  namesOf,
+  type Placement,
+  type Policy,
+  type Taint,
+} from './karmada.ts'
 import { Kueue } from './kueue.ts'
 import { Leader } from './leader.ts'
 import { bytesOf, type PriceLink } from './prices.ts'
@@ -39,7 +47,9 @@ export class World {
   readonly kueue: Kueue
   readonly replicas: Replica[]
   leader: Leader
-  readonly #toDetect = new Map<string, WorkloadRef>()
+  readonly #toDetect = new Map<string, WorkloadRef & { isByKarmada: boolean }>()
+  // The placements that the detector has written, by workload.
+  readonly #applied = new Map<string, Placement>()
   readonly #toRecreate = new Map<string, ApiObject>()
   readonly #restoreTimers: () => void
   #via = 0
@@ -58,7 +68,7 @@ export class World {
     if (config.queues) this.kueue.setUp(this.clusterNames)
     this.replicas = [0, 1].map(() => this.#newReplica())
     this.leader = this.#newLeader()
-    this.scheduler = new Scheduler(this.api, this.clock)
+    this.scheduler = new Scheduler(this.api, this.clock, config)
     this.controllers = new ControllerManager(this.api, this.clock, config.failover)
     this.guarantees = new Guarantees(this)
     this.scheduler.onResult = (binding, result) => this.guarantees.scheduled(binding, result)
@@ -84,7 +94,7 @@ export class World {
       receive(1, this.replicas[1]?.backlog() ?? []),
       receive('scheduler', this.scheduler.backlog()),
       this.leader.due().map((due) => ({ do: 'reconcile', ...due, via: via() })),
-      [...this.#toDetect.values()].map((ref) => ({ do: 'detect', ...ref, via: via() })),
+      [...this.#toDetect.values()].map(({ isByKarmada: _, ...ref }) => ({ do: 'detect', ...ref, via: via() })),
       this.scheduler.queued().map((key) => ({ do: 'schedule', key, via: via() })),
       this.controllers.pending().map((action) => ({ ...action, via: via() })),
       this.#recreatable().map((key) => ({ do: 'recreate', key, via: via() })),
@@ -181,7 +191,7 @@ export class World {
     if (object.kind === 'ResourceBinding' && !after) this.#toDetectOwner(object as Binding)
     if (object.kind === 'PropagationPolicy') {
       for (const workload of this.#workloads())
-        if (this.#concerns(object as Policy, workload)) this.#toDetectAgain(workload)
+        if (this.#concerns(object as Policy, workload)) this.#toDetectAgain(workload, true)
     }
     if (this.api.terminating.has(object.kind) && this.api.list(object.kind).length === 0) {
       this.api.terminating.delete(object.kind)
@@ -196,9 +206,22 @@ export class World {
     return binding !== undefined && policyNameOf(binding) === policy.metadata.name
   }
 
-  #toDetectAgain({ kind, metadata }: ApiObject): void {
+  #toDetectAgain({ kind, metadata }: ApiObject, isByKarmada = false): void {
     const { namespace = '', name = '' } = metadata
-    this.#toDetect.set(`${kind} ${keyOf(namespace, name)}`, { kind, namespace, name })
+    const key = `${kind} ${keyOf(namespace, name)}`
+    // A change by a user applies a lazy policy, whatever Karmada has changed before.
+    const isByUser = !isByKarmada || this.#toDetect.get(key)?.isByKarmada === false
+    this.#toDetect.set(key, { kind, namespace, name, isByKarmada: !isByUser })
+  }
+
+  // The placement that counts for a binding: that of its policy, or what was applied of a lazy one. Undefined without a policy.
+  placementOf(binding: Binding): Placement | undefined {
+    const { kind, namespace, name } = binding.spec.resource
+    const policyName = policyNameOf(binding)
+    const policy = policyName && this.api.get<Policy>('PropagationPolicy', namespace, policyName)
+    if (!policy) return undefined
+    const isLazy = policy.spec.activationPreference === 'Lazy'
+    return (isLazy && this.#applied.get(`${kind} ${keyOf(namespace, name)}`)) || policy.spec.placement
   }
 
   // Whether the detector has not seen the last change of a workload or of its policy.
@@ -218,12 +241,14 @@ export class World {
 
   #detect({ kind, namespace, name }: WorkloadRef): void {
     const key = `${kind} ${keyOf(namespace, name)}`
-    if (!this.#toDetect.delete(key)) return
+    const item = this.#toDetect.get(key)
+    if (!item || !this.#toDetect.delete(key)) return
     try {
-      detect(this.api, { kind, namespace, name })
+      const placement = detect(this.api, item, item.isByKarmada)
+      if (placement) this.#applied.set(key, placement)
     } catch (error) {
       if (!isExpected(error)) throw error
-      this.#toDetect.set(key, { kind, namespace, name })
+      this.#toDetect.set(key, item)
     }
   }
 
