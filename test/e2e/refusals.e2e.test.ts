@@ -150,6 +150,37 @@ test('a workload that the scheduler refused, and does not try again, runs again 
   })
 })
 
+test('a workload that is scaled to zero before the scheduler has moved it leaves its cluster', async () => {
+  const { plane, hub, placements } = stage
+  const workload = withRequests(deployment('idle'))
+  const { spec } = workload
+  await hub.apply(
+    claim('idle', { data: 'idle' }),
+    source('idle', ['member1']),
+    policy('idle', { placement: inOneCluster }),
+    workload,
+  )
+  await placements.isIn(workload, 'member1')
+  await plane.stop('karmada-scheduler')
+  await hub.apply(source('idle', ['member2']))
+  await plane.eventually('it is narrowed to its data', async () =>
+    (await decisionOn(stage, workload)).includes('is in member2'),
+  )
+  await hub.apply({ ...workload, spec: { ...spec, replicas: 0 } })
+  await plane.eventually('its binding has no replicas', async () => !(await hub.bindingOf(workload))?.spec['replicas'])
+
+  await plane.start('karmada-scheduler')
+
+  await plane.eventually('it is in no cluster', async () => !(await hub.bindingOf(workload))?.spec.clusters?.length)
+})
+
+/** Without requests, the scheduler copies a Deployment without replicas to each cluster. */
+function withRequests({ spec, ...rest }: SpecObject): SpecObject {
+  const { template } = spec as { template: { spec: { containers: object[] } } }
+  const containers = template.spec.containers.map((one) => ({ ...one, resources: { requests: { cpu: '1m' } } }))
+  return { ...rest, spec: { ...spec, template: { ...template, spec: { ...template.spec, containers } } } } as SpecObject
+}
+
 test('a policy that preempts another one moves a workload to its data, nowhere else', async () => {
   const workload = deployment('preempted')
   const weak = clusterPolicy('preempted', workload, { placement: only('member1', 'member2') })
