@@ -24,6 +24,9 @@ import { Fleet } from './fleet/fleet.ts'
 import { storeOf, written } from './fleet/fleet-files.ts'
 import { type Random, randomFrom } from './random.ts'
 
+/** Each test takes seconds, and minutes on a busy machine. */
+const TIMEOUT_MS = 300_000
+
 const SAMPLES = 10_000
 /** A second run of the loop changes nothing in most cases. */
 const MAX_RUNS = 5
@@ -37,36 +40,40 @@ const SETTINGS = {
 const STATES = ['Ignored', 'Kept', 'Narrowed', 'OnHold', 'Relaxed', 'Released', 'Restored', 'Untouched']
 const [webhook] = bindingWebhooks(SHIPPED_KINDS)
 
-test('10000 answers are what admission and the loop decide', async () => {
-  const { store } = await written({
-    store: await storeOf(new Fleet(1, { clusters: 60, sources: 300, bindings: 2000 })),
-  })
-  const { present, index } = await openFleet(store, SETTINGS)
-  const random = randomFrom(1)
-  const states = new Set<string>()
-  const differing: string[] = []
-  let evictions = 0
-  let samples = 0
-  while (samples < SAMPLES) {
-    const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
-    const supposed = supposeWorld(present, { store: overlay, changes: [suppose(overlay, random)] })
-    const { certain, possible } = index.concernedBy(supposed)
-    for (const key of new Set([...certain, ...possible])) {
-      const binding = bindingNamed(splitObjectKey(key), overlay)
-      if (!binding || samples === SAMPLES) continue
-      const answered = predictOutcome(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
-      const eviction = findEviction(binding, supposed.fleet)
-      const admitted = eviction ? admit(evict(binding, eviction.from), binding, supposed) : binding
-      if (!jsonEqual(answered.binding, reconcile(admitted, supposed))) differing.push(key)
-      states.add(answered.state)
-      samples += 1
-      if (eviction) evictions += 1
+test(
+  '10000 answers are what admission and the loop decide',
+  async () => {
+    const { store } = await written({
+      store: await storeOf(new Fleet(1, { clusters: 60, sources: 300, bindings: 2000 })),
+    })
+    const { present, index } = await openFleet(store, SETTINGS)
+    const random = randomFrom(1)
+    const states = new Set<string>()
+    const differing: string[] = []
+    let evictions = 0
+    let samples = 0
+    while (samples < SAMPLES) {
+      const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
+      const supposed = supposeWorld(present, { store: overlay, changes: [suppose(overlay, random)] })
+      const { certain, possible } = index.concernedBy(supposed)
+      for (const key of new Set([...certain, ...possible])) {
+        const binding = bindingNamed(splitObjectKey(key), overlay)
+        if (!binding || samples === SAMPLES) continue
+        const answered = predictOutcome(binding, supposed, { isQueued: isQueuedIn(binding, supposed) }).first.decision
+        const eviction = findEviction(binding, supposed.fleet)
+        const admitted = eviction ? admit(evict(binding, eviction.from), binding, supposed) : binding
+        if (!jsonEqual(answered.binding, reconcile(admitted, supposed))) differing.push(key)
+        states.add(answered.state)
+        samples += 1
+        if (eviction) evictions += 1
+      }
     }
-  }
-  expect(differing).toEqual([])
-  expect(evictions).toBeGreaterThan(1000)
-  expect([...states].sort()).toEqual(STATES)
-})
+    expect(differing).toEqual([])
+    expect(evictions).toBeGreaterThan(1000)
+    expect([...states].sort()).toEqual(STATES)
+  },
+  TIMEOUT_MS,
+)
 
 function suppose(overlay: OverlayStore, random: Random) {
   const lost = overlay.get(clusters, undefined, `m${random.below(60)}`)
@@ -146,4 +153,5 @@ test.each([
     const changes = answered.flatMap(({ totals }) => Object.values(totals).map(({ workloads }) => workloads))
     expect(changes.reduce((sum, workloads) => sum + workloads)).toBeGreaterThan(200)
   },
+  TIMEOUT_MS,
 )
