@@ -617,6 +617,32 @@ describe('at a write by the loop of another replica, from objects that are not c
       expect(outcome(writeOf(ofReplica, ofLoop)).base).toEqual({ clusterAffinities })
     })
 
+    // The data moved to a cluster that the changed policy does not allow, and the replica knows that before the loop.
+    test.each([
+      { name: 'has not received the Cluster that left', clusters: lookup('member1', 'member2', 'member3') },
+      { name: 'has received it', clusters: lookup('member1', 'member2') },
+    ])(
+      'the recorded base stays outside of the policy, and a second review changes nothing: it $name',
+      ({ clusters }) => {
+        const all = lookup('member1', 'member2', 'member3')
+        const narrowed = stored(three, 'member1', 'member3')
+        const running = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member1', replicas: 2 }] } }
+        const policy = lazy(one('member3'))
+        const decide = (input: Partial<BindingInput>) => decideBinding(makeInput({ policy, ...input })).binding
+        const unlocated = { claims: [unknown()] }
+        const before = decide({ ...unlocated, binding: running, stored: running, clusters: all })
+        const sent = decide({
+          ...{ ...unlocated, binding: before, stored: before },
+          clusters: lookup('member1', 'member2'),
+        })
+        expect(sent.spec.placement).not.toEqual(before.spec.placement)
+        const review = { claims: [located(['member2'])], clusters, leavesMovesToLoop: true }
+        const answer = decide({ ...review, binding: sent, stored: before })
+        expect(readAnnotations(answer.metadata.annotations).base).toEqual(three)
+        expect(decide({ ...review, binding: answer, stored: answer })).toBe(answer)
+      },
+    )
+
     test('the detector sends a new placement with a change of the workload, which is a new base', () => {
       const sent = writeOf(plain, left)
       const resource = { ...sent.binding.spec.resource, resourceVersion: '2' }

@@ -142,7 +142,7 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
  * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or the state of a cluster is.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
-  const { binding, stored, annotations, storedAnnotations } = input
+  const { binding, stored, policy, annotations, storedAnnotations } = input
   const { locality } = annotations
   if (!stored || !locality) return false
   const incoming = effectiveAffinity(binding.spec.placement)
@@ -151,6 +151,8 @@ function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: Pla
   const isNew = localityText(binding) !== localityText(stored)
   if (!isNew && !(isStoredBase && mayKnowOtherClusters(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
+  // A lazy policy that has changed does not show whether the recorded base is one of a policy: `storedByLoop` decides whether it counts.
+  if (isStoredBase && policy?.lazy) return true
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }
 

@@ -7,7 +7,7 @@ import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
-import { baseCandidates, meetsCondition } from './base.ts'
+import { type BaseCandidate, baseCandidates, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
@@ -111,11 +111,34 @@ function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
   for (const candidate of conditional) {
     const decision = decidePlacement(parsed, candidate.base)
     // Admission leaves moves to the loop, so its own decision does not show where a base leads.
-    const isOwn = candidate.condition !== 'withinPolicy' || !parsed.leavesMovesToLoop
-    const shown = isOwn ? decision : decidePlacement({ ...parsed, leavesMovesToLoop: false }, candidate.base)
-    if (meetsCondition(parsed, candidate, shown)) return keepRecordedBase(parsed, { base: candidate.base, decision })
+    const byLoop = () =>
+      parsed.leavesMovesToLoop ? decidePlacement({ ...parsed, leavesMovesToLoop: false }, candidate.base) : decision
+    const shown = candidate.condition === 'withinPolicy' ? byLoop() : decision
+    if (!meetsCondition(parsed, candidate, shown)) continue
+    const stored = storedByLoop(parsed, candidate, byLoop)
+    return stored
+      ? decideForFirstBase({ ...parsed, stored })
+      : keepRecordedBase(parsed, { base: candidate.base, decision })
   }
   return keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
+}
+
+/**
+ * The recorded base may be outside of a changed lazy policy. Then it does not count in the next review of what the loop sent, so neither does it in
+ * this one. Returns the stored binding with the affinity that the loop sent; undefined if the base counts.
+ */
+function storedByLoop(
+  parsed: ParsedInput,
+  { base, condition }: BaseCandidate,
+  byLoop: () => PlacementDecision,
+): ResourceBinding | undefined {
+  const { binding, stored, policy, storedAnnotations } = parsed
+  if (condition !== 'answeredOrByLoop' || !policy?.lazy || !stored || !jsonEqual(base, storedAnnotations.base))
+    return undefined
+  const { placement } = binding.spec
+  if (jsonEqual(effectiveAffinity(placement), effectiveAffinity(stored.spec.placement))) return undefined
+  if (meetsCondition(parsed, { base, condition: 'withinPolicy' }, byLoop())) return undefined
+  return { ...stored, spec: defined({ ...stored.spec, placement }) }
 }
 
 /**
