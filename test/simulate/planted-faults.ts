@@ -114,9 +114,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search:
-      'if (isUnlocated && last && (blocks || lacksPart(input, last))) return keep(situation, last, describeUnlocated(claims))',
-    replacement: '',
+    search: 'if (isUnlocated && last && (blocks || lacksPart(input, last))) {',
+    replacement: 'if (isUnlocated && last === null) {',
     breaks: 'release: an unknown location releases a running workload',
     guarantees: ['stays-if-unknown'],
   },

@@ -104,6 +104,22 @@ describe('a running workload that no policy selects any more', () => {
   })
 })
 
+test('a workload that lost its cluster returns to the data that it requires, although a preference is unknown', () => {
+  const claims = (answer: ClaimAnswer) => [
+    located(['m3']),
+    { ...answer, claim: 'default/z', enforcement: 'Preferred' as const },
+  ]
+  const known = claims(located(['m2', 'm3']))
+  const home = loop(bind(runsIn('m3')), known).binding
+  const unlocated = claims(unknown())
+  expect(loop(home, unlocated).binding.spec.placement, 'at home, it keeps the preference').toEqual(home.spec.placement)
+  const lost = { clusters: lookup('m1', 'm2') }
+  const relaxed = loop({ ...home, spec: { ...home.spec, ...runsIn('m1') } }, unlocated, lost)
+  expect(relaxed).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+  const waits = loop(relaxed.binding, unlocated).binding
+  expect(loop(waits, unlocated, { now: NOW + 2 * WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+})
+
 describe('a workload that leaves its cluster in any case, since a changed policy excludes it', () => {
   const claims = [located(['m3'])]
   const never = [located(['m3'], { rebalance: 'Never', failback: 'Never' })]

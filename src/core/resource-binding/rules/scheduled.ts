@@ -31,7 +31,11 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
   const lost = nowhere(claims)
   const blocks = [...unresolved(claims), ...lost].some(({ hold }) => hold)
   const isUnlocated = lost.length > 0 || claims.some(({ answer }) => answer.kind === 'unknown')
-  if (isUnlocated && last && (blocks || lacksPart(input, last))) return keep(situation, last, describeUnlocated(claims))
+  if (isUnlocated && last && (blocks || lacksPart(input, last))) {
+    const kept = keep(situation, last, describeUnlocated(claims))
+    // A relaxed workload returns to the data that it requires, although a preference is unknown.
+    if (kept.state !== 'Relaxed' || !isRequiredKnown(input)) return kept
+  }
   return blocks ? applyBase('Ignored', base, describeUnlocated(claims)) : undefined
 }
 
@@ -210,15 +214,20 @@ export function giveBaseBack(situation: Situation, state: 'Restored' | 'Ignored'
  * Whether the last narrowing may have had data whose location is unknown now. If only a preference is unknown, the workload still follows the
  * data that it requires.
  */
-function lacksPart({ claims, constraint }: ParsedInput, last: LocalityAnnotation): boolean {
+function lacksPart(input: ParsedInput, last: LocalityAnnotation): boolean {
   const before = constraintIn(last)
-  if (demandsSame(before, constraint)) return false
-  const isRequiredKnown = claims.every(
-    ({ answer, enforcement }) => answer.kind === 'located' || enforcement === 'Preferred',
-  )
+  if (demandsSame(before, input.constraint)) return false
   const { preferred: _before, ...requiredBefore } = before
-  const { preferred: _now, ...required } = constraint
-  return !isRequiredKnown || required.required === undefined || demandsSame(requiredBefore, required)
+  const { preferred: _now, ...required } = input.constraint
+  return !isRequiredKnown(input) || demandsSame(requiredBefore, required)
+}
+
+/** Whether the workload requires data, and the location of all of it is known. */
+function isRequiredKnown({ claims, constraint }: ParsedInput): boolean {
+  return (
+    constraint.required !== undefined &&
+    claims.every(({ answer, enforcement }) => answer.kind === 'located' || enforcement === 'Preferred')
+  )
 }
 
 /** Whether the workload ran in a cluster with its data, and leaves it now. */
