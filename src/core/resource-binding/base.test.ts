@@ -384,6 +384,17 @@ describe('a lazy policy that changed since it was applied', () => {
     }
   })
 
+  test('counts as soon as the detector applies it with a change of the workload, also if no cluster can take that', () => {
+    const policy = lazy(one('member9'))
+    const sent = overwritten(
+      { ...runs, spec: { ...runs.spec, resource: { ...runs.spec.resource, resourceVersion: '2' } } },
+      {
+        clusterAffinity: { clusterNames: ['member9'] },
+      },
+    )
+    expect(outcome({ binding: sent, stored: runs, claims, clusters: broken, policy }).affinity).toEqual(one('member9'))
+  })
+
   test('does not end the base, which counts again when one of its clusters can take the workload', () => {
     const taints = [{ key: 'broken', effect: 'NoSchedule' }] as const
     const full = lookup(...['member1', 'member2', 'member9'].map((name) => makeCluster(name, { taints: [...taints] })))

@@ -58,7 +58,7 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   // A write that takes the policy from a binding brings no other placement.
   const hasPolicy = policyReferenceOf(binding.metadata) !== undefined
   if (!isUnchanged || (hasPolicy && changesOtherFields(binding, stored))) {
-    if (!annotated || isOfDetector(input, incoming)) return { conditional: [], otherwise: incoming }
+    if (!annotated || isOfDetector(input)) return { conditional: [], otherwise: incoming }
     const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
     // Reinvocation: the recorded base did not count (`keepRecordedBase`).
     if (stored && input.policy?.lazy && jsonEqual(annotated, storedAnnotations.base))
@@ -85,9 +85,9 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   return { conditional, otherwise: incoming }
 }
 
-/** Whether the detector sent the changed affinity: it is that of the policy, and the annotations of Lodestone are the stored ones. */
-function isOfDetector(input: ParsedInput, incoming: PlacementAffinity): boolean {
-  const { binding, stored, policy, annotations, storedAnnotations } = input
+/** Whether the detector may have sent a write: its affinity is that of the policy, and the annotations of Lodestone are the stored ones. */
+export function isOfDetector({ binding, stored, policy, annotations, storedAnnotations }: ParsedInput): boolean {
+  const incoming = effectiveAffinity(binding.spec.placement)
   const isKept =
     stored !== undefined &&
     localityText(binding) === localityText(stored) &&

@@ -7,7 +7,7 @@ import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
-import { type BaseCandidate, baseCandidates, meetsCondition } from './base.ts'
+import { type BaseCandidate, baseCandidates, isOfDetector, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
@@ -155,14 +155,20 @@ function keepRecordedBase({ stored, policy, storedAnnotations }: ParsedInput, fo
 
 /**
  * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
- * workload would have no cluster otherwise. Returns undefined if that is not so.
+ * workload would have no cluster otherwise, and not when the detector applies the policy. Returns undefined if it does not count.
  */
 function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
   const { policy, isScheduled, storedAnnotations } = parsed
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !isScheduled || !isUnfit(parsed, affinity)) return undefined
+  if (!policy?.lazy || !base || !isScheduled || appliesPolicy(parsed) || !isUnfit(parsed, affinity)) return undefined
   const decision = decidePlacement(parsed, base)
   return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
+}
+
+/** Whether a write gives the binding the placement of its policy, which it did not have. */
+function appliesPolicy(parsed: ParsedInput): boolean {
+  const [sent, before] = [parsed.binding, parsed.stored].map((one) => effectiveAffinity(one?.spec.placement))
+  return !jsonEqual(sent, before) && isOfDetector(parsed)
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
