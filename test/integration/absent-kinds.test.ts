@@ -198,6 +198,20 @@ describe('an object that a client deletes', () => {
     expect(names()).toEqual(all(confirmed, () => ['a', 'b']))
   })
 
+  test('reads the CRD once for many objects that are deleted together', async () => {
+    const { server, store } = await open(confirmed)
+    const names = Array.from({ length: 500 }, (_, i) => `many-${i}`)
+    const [claims] = confirmedTypes.filter(({ kind }) => kind === 'DataSourceClaim') as [ResourceType]
+    for (const name of names) server.put(claims, makeLeast(claims, name))
+    await expect.poll(() => store.size(claims)).toBe(502)
+    const before = server.requests.filter(isDefinition).length
+
+    for (const name of names) server.remove(claims, namespaceOf(claims), name)
+
+    await expect.poll(() => store.size(claims)).toBe(2)
+    expect(server.requests.filter(isDefinition).length - before).toBeLessThan(100)
+  })
+
   test('is deleted from the cache after errors of the API server', async () => {
     const { server, names, reasons } = await open(confirmed)
     server.misbehave(isDefinition, status(500, 'InternalError'), status(503, 'ServiceUnavailable'))

@@ -6,7 +6,7 @@ import type { KindCache } from '../../cache/cached-store.ts'
 import type { StoreObserver } from '../../observer.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { confirmKind, endsObject } from './absence.ts'
-import { MalformedEventError, type WatchEventType } from './watcher.ts'
+import { MalformedEventError, type WatchBatch, type WatchEventType } from './watcher.ts'
 
 interface CacheWriterInput {
   connection: ApiConnection
@@ -17,7 +17,7 @@ interface CacheWriterInput {
 
 export interface CacheWriter {
   /** Applies an event of a watch. The deletion of an object may have to be confirmed first. */
-  apply(event: WatchEventType, raw: K8sObject, served: ResourceType): void | Promise<void>
+  apply(event: WatchEventType, raw: K8sObject, served: ResourceType, batch: WatchBatch): void | Promise<void>
   /** Passes on the cached fields of an object. An object that cannot be cached is reported and skipped, so that the others stay available. */
   keep(raw: K8sObject, served: ResourceType, put: (object: K8sObject) => void): void
 }
@@ -44,12 +44,17 @@ export function createCacheWriter(
     else keep(raw, served, (object) => publishChange(kind.cache.put(object)))
   }
 
+  /** The last batch of events whose kind was confirmed. A read of the CRD after the arrival of an event counts for all that came with it. */
+  let confirmed: WatchBatch | undefined
   return {
-    apply(event, raw, served) {
+    apply(event, raw, served, batch) {
       if (raw.metadata.name === undefined)
         throw new MalformedEventError(`watch of ${kind.type.plural}: an event without a name`)
-      if (!endsObject(kind, event, raw)) return store(event, raw, served)
-      return confirmKind(connection, kind, signal).then(() => store(event, raw, served))
+      if (confirmed === batch || !endsObject(kind, event, raw)) return store(event, raw, served)
+      return confirmKind(connection, kind, signal).then(() => {
+        confirmed = batch
+        store(event, raw, served)
+      })
     },
     keep,
   }

@@ -235,7 +235,7 @@ export class Reflector {
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),
       silenceMs: this.#input.options.silenceMs ?? 90_000,
       signal: this.#abort.signal,
-      event: (type, raw) => this.#writer.apply(type, raw, this.#served.kind.type),
+      event: (type, raw, batch) => this.#writer.apply(type, raw, this.#served.kind.type, batch),
       advance: (version) => {
         this.#version = version
         this.#stuck = 0

@@ -11,6 +11,9 @@ import { startWatchdog } from './watchdog.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
+/** Identifies the events of one chunk: all of them had arrived before the first one was passed on. */
+export type WatchBatch = symbol
+
 interface WatchInput {
   connection: ApiConnection
   kind: Pick<KindCache, 'type' | 'metadataOnly'>
@@ -25,7 +28,7 @@ interface WatchInput {
   silenceMs: number
   signal: AbortSignal
   /** Called in order. The next event waits for a promise; if it rejects, the watch ends with its error, before this event. */
-  event(type: WatchEventType, raw: K8sObject): void | Promise<void>
+  event(type: WatchEventType, raw: K8sObject, batch: WatchBatch): void | Promise<void>
   /** Called with the resource version up to which all events were passed on. */
   advance(resourceVersion: string): void
   /** Called when bytes arrive. */
@@ -97,23 +100,25 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
   for await (const chunk of bytes) {
     fed()
     input.contact()
+    const batch = Symbol('batch')
     for (const frame of frames.push(chunk)) {
       // Events after the end of the watch are dropped. The next watch repeats them.
       if (signal.aborted) return
-      const pending = handleFrame(input, frame)
+      const pending = handleFrame(input, frame, batch)
       if (pending) await pending
     }
   }
 }
 
-function handleFrame(input: WatchInput, frame: string): void | Promise<void> {
+function handleFrame(input: WatchInput, frame: string, batch: WatchBatch): void | Promise<void> {
   const { type, object } = parseFrame(frame)
   const what = `watch of ${input.kind.type.plural}`
   if (type === 'ERROR') throw readErrorEvent(what, object)
   const resourceVersion = object?.metadata?.resourceVersion
   if (!object || !resourceVersion) throw new MalformedEventError(`${what}: a ${type} event without a resourceVersion`)
   // Unknown event types are ignored as in client-go, but their version counts.
-  const pending = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' ? input.event(type, object) : undefined
+  const isChange = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED'
+  const pending = isChange ? input.event(type, object, batch) : undefined
   if (pending) return pending.then(() => input.advance(resourceVersion))
   input.advance(resourceVersion)
 }
