@@ -21,6 +21,8 @@ test('a workload whose policy was deleted stays when its data moves, also if the
   const { hub, plane, placements } = stage
   const workload = await runWithData(stage, 'orphan', 'member2')
   const record = placements.follow(workload)
+  // Karmada's detector may still write the policy into the binding, for the labels of the Deployment. After the deletion, nothing would remove it.
+  await schedulerIsIdle(stage, 'earlier')
   await hub.delete(policy('orphan'))
   await plane.eventually('the binding has no policy', async () => {
     const { annotations = {} } = (await hub.bindingOf(workload))?.metadata ?? {}
