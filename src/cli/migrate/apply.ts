@@ -17,7 +17,7 @@ import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION, UPSTREAM_WEBHOOK } from '../../core/resource-binding/volcano-global.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ConflictError, NotFoundError, type ObjectName, type ObjectStore } from '../../store/store.ts'
-import { collectObjects } from '../collect-objects.ts'
+import { collectObjects } from '../all-objects/collect-objects.ts'
 import { type Migration, planMigration } from './plan-migration.ts'
 
 /** Claims and sources first: until their finalizers are removed, their deletion does not complete. */

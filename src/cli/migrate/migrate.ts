@@ -4,10 +4,10 @@ import { formatCount } from '../../base/quantity.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isWebhookFailure } from '../../store/cluster/webhook-probe.ts'
 import { ConflictError, rejectionMessage } from '../../store/store.ts'
-import { titleOfListed } from '../collect-objects.ts'
+import { titleOfListed } from '../all-objects/collect-objects.ts'
+import { repeating } from '../all-objects/patient-connection.ts'
 import type { Arguments, Command, CommandIo } from '../command.ts'
 import { CONNECTION_OPTIONS, connect } from '../options/connect.ts'
-import { repeating } from '../patient-connection.ts'
 import {
   type Candidate,
   findBlockers,

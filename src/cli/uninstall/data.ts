@@ -5,7 +5,7 @@ import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { leftoversOn, listNodeData, type NodeData } from '../../core/uninstall/volumes.ts'
 import { ConflictError } from '../../store/store.ts'
-import { collectObjects } from '../collect-objects.ts'
+import { collectObjects } from '../all-objects/collect-objects.ts'
 import type { UninstallContext } from './gather.ts'
 
 const POLL_MS = 1000

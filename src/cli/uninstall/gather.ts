@@ -10,7 +10,7 @@ import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { collectObjects, titleOfListed } from '../collect-objects.ts'
+import { collectObjects, titleOfListed } from '../all-objects/collect-objects.ts'
 
 export interface UninstallContext {
   connection: ApiConnection

@@ -5,7 +5,7 @@ import { objectKey } from '../../api/meta.ts'
 import { isUninstalling, type Lease, leaseHolder, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { ALIVE_MS, announcedReplicas, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { ConflictError, NotFoundError } from '../../store/store.ts'
-import { collectObjects } from '../collect-objects.ts'
+import { collectObjects } from '../all-objects/collect-objects.ts'
 import type { UninstallContext } from './gather.ts'
 
 const POLL_MS = 500

@@ -32,7 +32,8 @@ export interface RequestHeaders {
   'sec-fetch-site'?: string | string[] | undefined
 }
 
-const PORT = /:[0-9]{1,5}$/
+/** The port at the end of a host. */
+export const PORT = /:[0-9]{1,5}$/
 /** Browsers leave the port of HTTP and HTTPS out. */
 const DEFAULT_PORTS = [80, 443]
 

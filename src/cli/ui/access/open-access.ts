@@ -12,6 +12,7 @@ import { openCertificates } from '../../../tls/rotation.ts'
 import type { CertificateSource } from '../../../tls/source.ts'
 import { type CommandIo, UsageError } from '../../command.ts'
 import type { Access } from './access.ts'
+import { PORT } from './hosts.ts'
 import { openLinkAccess } from './link-access.ts'
 import { reviewedUsers } from './reviewed-users.ts'
 import { openTokenAccess } from './token-access.ts'
@@ -124,8 +125,6 @@ async function checkRights(connection: ApiConnection, signal: AbortSignal): Prom
     }
   }
 }
-
-const PORT = /:[0-9]{1,5}$/
 
 /** Returns the host with its port, or with this one. */
 function withPort(host: string, port: number): string {

@@ -1,11 +1,11 @@
 /** Lists the objects of a kind for a command that changes them. */
-import { type K8sObject, type ResourceType, referenceTitle } from '../api/meta.ts'
-import { systemClock } from '../base/time/clock.ts'
-import { withType } from '../store/any-kind.ts'
-import type { ApiConnection } from '../store/cluster/api-connection.ts'
-import { ApiError } from '../store/cluster/api-error.ts'
-import { listAll } from '../store/cluster/watch/pager.ts'
-import type { ObjectName } from '../store/store.ts'
+import { type K8sObject, type ResourceType, referenceTitle } from '../../api/meta.ts'
+import { systemClock } from '../../base/time/clock.ts'
+import { withType } from '../../store/any-kind.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+import { listAll } from '../../store/cluster/watch/pager.ts'
+import type { ObjectName } from '../../store/store.ts'
 import { patiently } from './patient-connection.ts'
 
 /** Fewer than the default: most kinds are listed as whole objects. */

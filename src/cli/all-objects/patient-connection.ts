@@ -1,7 +1,7 @@
 /** Repeats requests while the API server is not available, so that its restart does not end a command in the middle of its changes. */
-import type { ApiConnection } from '../store/cluster/api-connection.ts'
-import { RequestError } from '../store/cluster/api-error.ts'
-import { repeated } from '../store/cluster/repeated.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
+import { RequestError } from '../../store/cluster/api-error.ts'
+import { repeated } from '../../store/cluster/repeated.ts'
 
 /** How long one request is repeated. A kube-apiserver restarts within this time. */
 const PATIENCE_MS = 60_000
