@@ -54,8 +54,8 @@ export interface Supposed {
   written: Set<string>
   /** The clusters of the data that moves, by the name of its source. */
   moved: Map<string, readonly string[]>
-  /** The suppositions, as sentences without a full stop. */
-  sentences: string[]
+  /** The suppositions, as sentences without a full stop: an object that is applied twice has one. */
+  sentences: Set<string>
   /** Limits of the answer, as sentences without a full stop. */
   notes: string[]
 }
@@ -105,7 +105,7 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
     changes: [],
     written: new Set(),
     moved: new Map(),
-    sentences: [],
+    sentences: new Set(),
     notes: [],
   }
 }
@@ -184,12 +184,12 @@ function checkTaint(taint: Taint): void {
 
 function putCluster(cluster: Cluster, sentence: string, { store, changes, sentences }: Supposed): void {
   changes.push(store.put(clusters, cluster))
-  sentences.push(sentence)
+  sentences.add(sentence)
 }
 
 function putSource(source: DataSource, sentence: string, { store, changes, sentences }: Supposed): void {
   changes.push(store.put(dataSources, source))
-  sentences.push(sentence)
+  sentences.add(sentence)
 }
 
 function untaint({ cluster, key }: Extract<Supposition, { kind: 'untainted' }>, supposed: Supposed): void {
@@ -254,7 +254,7 @@ async function applyManifests(
         `${file}: admission would reject ${objectTitle(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
         file,
       )
-    sentences.push(`${objectTitle(object)} is applied`)
+    sentences.add(`${objectTitle(object)} is applied`)
     const type = typeAmong(types, object)
     if (type && isCached(type, store))
       changes.push(
@@ -370,7 +370,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   const within = inNamespace(found, namespace)
   const change = isCached(found, store) ? store.remove(found, within, name) : undefined
   if (change) changes.push(change)
-  sentences.push(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
+  sentences.add(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
   if (isBinding(found.kind)) return
   // Karmada deletes the binding with its template.
   const bound = store.remove(bindingTypeIn(within), within, bindingName(found.kind, name))

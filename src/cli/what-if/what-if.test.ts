@@ -441,6 +441,7 @@ describe('policies', () => {
     const options = ['--policy', '@policy.yaml', '-f', '@policy.yaml', '-f', '@app.yaml']
     const { stdout } = await whatIf(options, [...clusters, own, running], files)
     expect(stdout).toContain(moves)
+    expect(stdout.match(/PropagationPolicy default\/\S+ is applied/g)).toHaveLength(1)
   })
 
   test.each<{ name: string; files: Record<string, unknown>; want: string }>([

@@ -125,7 +125,7 @@ async function ask({ source, supposed, unknown }: Asked, text: TextSettings): Pr
   const { file, fleet, context, notes } = source
   const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
   const unknownNames = [...unknown.values()].map(({ message }) => message)
-  const all = { sentences: supposed.sentences, notes: [...notes, ...supposed.notes, ...unknownNames] }
+  const all = { sentences: [...supposed.sentences], notes: [...notes, ...supposed.notes, ...unknownNames] }
   return {
     text: renderAnswer(answer, all, text),
     data: { kind: 'WhatIf', ...snapshotOf(file), ...all, ...answer },

@@ -91,7 +91,7 @@ async function answerSuppositions(
   }
   const answer = await fleet.ask(supposed, { signal: context.signal, transfers: true })
   const [changes, more] = limited(answer.changes, MAX_CHANGES)
-  const { sentences } = supposed
+  const sentences = [...supposed.sentences]
   const limits = !hasWorkloads && supposed.changes.some(({ type }) => isPolicy(type.kind)) ? [NOT_SELECTED] : []
   return { answer: { ...answer, changes, more, sentences, notes: [...notes, ...limits, ...supposed.notes] } }
 }
