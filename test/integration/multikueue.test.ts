@@ -175,10 +175,9 @@ test('Clusters of Karmada do not count', async () => {
 })
 
 test('a check whose parameters are of another kind has no workers', async () => {
-  const { store, shows, nominates } = await start()
-  await nominates('w2', 'w1')
+  const { store, shows } = await start([dataSourceClaims, claim()])
+  await shows(HELD)
   await store.patch(admissionChecks, { name: 'data' }, { spec: { parameters: { kind: 'ConfigMap' } } })
-  await nominates()
   await shows('False OnHold: its AdmissionCheck names no MultiKueueConfig')
 })
 

@@ -93,6 +93,16 @@ test.each<{ name: string; input: Partial<NominationInput>; clusters: string[]; r
     input: { unknown: 'the CRD is being deleted', placements: [placed([inW2])], nominated: ['w1'] },
     clusters: ['w1'],
   },
+  {
+    name: 'a MultiKueueConfig that is being replaced: the present nomination stays',
+    input: { workers: [], placements: [placed([inW2], [])], nominated: ['w2'] },
+    clusters: ['w2'],
+  },
+  {
+    name: 'a check that names no MultiKueueConfig for a moment: the same',
+    input: { config: undefined, workers: [], nominated: ['w2'] },
+    clusters: ['w2'],
+  },
 ])('$name', ({ input, clusters, requeueAfterMs }) => {
   const decision = nominated(input)
   expect([decision.clusters, decision.requeueAfterMs]).toEqual([clusters, requeueAfterMs])

@@ -53,14 +53,16 @@ export function placementOfWorkers(workers: readonly WorkerCluster[]): Placement
 /**
  * Nominates the clusters of the first tier at once, and one tier more after each round. MultiKueue copies a Workload to all nominated clusters,
  * and the first one that admits it gets it: an order alone would prefer nothing. A nomination is taken back only from a cluster that may not
- * have the Workload any more. Without the knowledge of all claims, the present nomination stays.
+ * have the Workload any more. Without the knowledge of all claims, the present nomination stays. It also stays without a MultiKueueConfig:
+ * Kueue copies and deletes nothing then. When the config is back, the copies still have their places in the queues of the workers.
  */
 export function decideNomination(input: NominationInput): NominationDecision {
   const { unknown, lacksJob, config, workers, placements, nominated } = input
   if (unknown !== undefined) return decision(nominated, [unknown])
   if (lacksJob) return decision([], [NO_JOB])
-  if (config === undefined) return decision([], ['its AdmissionCheck names no MultiKueueConfig'])
-  if (workers.length === 0) return decision([], [`MultiKueueConfig ${config} does not exist, or names no cluster`])
+  if (config === undefined) return decision(nominated, ['its AdmissionCheck names no MultiKueueConfig'])
+  if (workers.length === 0)
+    return decision(nominated, [`MultiKueueConfig ${config} does not exist, or names no cluster`])
   const held = placements.filter(({ state }) => state === 'OnHold')
   if (held.length > 0) return decision([], held.map(heldMessage(config)))
   const tiers = workerTiers(workers, placements)
