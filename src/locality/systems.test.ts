@@ -230,6 +230,15 @@ describe('hot reload', () => {
     expect(opened.get('amoro')).toBeUndefined()
     expect(told).toEqual(['/amoro: endpoint.tls.caFile: /gone.crt: no such file or directory'])
   })
+
+  test('a TLS file without a certificate is an error of the configuration', async () => {
+    await write('.ca.crt', 'a note, and no certificate')
+    const tls = { caFile: '.ca.crt' }
+    await write('amoro', amoro('m1', { endpoint: { url: server.url, tls } }))
+    const opened = await open()
+    expect(opened.get('amoro')).toBeUndefined()
+    expect(told).toContain('/amoro: endpoint.tls.caFile: /.ca.crt: has no certificate in PEM form')
+  })
 })
 
 describe('ETags', () => {

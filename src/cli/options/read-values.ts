@@ -1,6 +1,7 @@
 /** Reads the values of options that several commands have: a word, a port, a duration, the file of a CA. */
 import { readFileSync } from 'node:fs'
 import { describeFileError } from '../../base/file-error.ts'
+import { certificateProblem } from '../../base/net/certificate-text.ts'
 import { suggest } from '../../base/suggest.ts'
 import { type Arguments, UsageError } from '../command.ts'
 
@@ -44,7 +45,7 @@ export function readCaFile(option: string, file: string, remedy: string): string
   } catch (cause) {
     throw new UsageError(`--${option} ${file}: ${describeFileError(cause)}`, { cause })
   }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
-    throw new UsageError(`--${option} ${file}: has no certificate in PEM form; ${remedy}`)
+  const problem = certificateProblem(pem)
+  if (problem !== undefined) throw new UsageError(`--${option} ${file}: ${problem}; ${remedy}`)
   return pem
 }

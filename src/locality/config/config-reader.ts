@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { describeErrors } from '../../base/field-errors.ts'
 import { describeFileError } from '../../base/file-error.ts'
+import { certificateProblem } from '../../base/net/certificate-text.ts'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
 import { duplicateSystem, parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
@@ -93,12 +94,17 @@ export class ConfigReader {
 
 async function readTlsFiles({ endpoint: { tls } }: SystemConfig, file: string): Promise<string> {
   const keys = ['caFile', 'certFile', 'keyFile'] as const
-  const texts = keys.map((key) => {
+  const texts = keys.map(async (key) => {
     const name = tls[key]
     if (name === undefined) return ''
-    return readFile(name, 'utf8').catch((cause: Error) => {
+    const text = await readFile(name, 'utf8').catch((cause: Error) => {
       throw new Error(`${file}: endpoint.tls.${key}: ${name}: ${describeFileError(cause)}`, { cause })
     })
+    // With an empty file, Node.js trusts the CAs of the system.
+    const isChecked = key === 'certFile' || (key === 'caFile' && text !== '' && !tls.insecureSkipVerify)
+    const problem = isChecked ? certificateProblem(text) : undefined
+    if (problem !== undefined) throw new Error(`${file}: endpoint.tls.${key}: ${name}: ${problem}`)
+    return text
   })
   return (await Promise.all(texts)).join('\n')
 }

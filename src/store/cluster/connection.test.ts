@@ -121,6 +121,17 @@ describe('a connection', () => {
     await expect(wary.request('GET', path)).rejects.toThrow(/certificate/)
   })
 
+  test('names a CA without a certificate, with which Node.js would trust no server', async () => {
+    const server = await serve({})
+    const cluster = { 'certificate-authority-data': btoa('a note') }
+    const kubeconfig = await writeConfig(server.url, {}, cluster)
+    await expect(get({ kubeconfig })).rejects.toThrow(
+      'certificate-authority of cluster here: its data has no certificate in PEM form',
+    )
+    const unverified = await writeConfig(server.url, {}, { ...cluster, 'insecure-skip-tls-verify': true })
+    expect(await get({ kubeconfig: unverified })).toBeDefined()
+  })
+
   test('trusts the CA in a context without a user too', async () => {
     const server = await serve({})
     const connection = await open({ kubeconfig: await writeConfig(server.url), context: 'anonymous' })

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { firstCharacters } from '../../base/first-characters.ts'
 import { defined } from '../../base/json.ts'
+import { certificateProblem } from '../../base/net/certificate-text.ts'
 import { serverName } from '../../base/net/server-name.ts'
 import { printable } from '../../base/printable.ts'
 import type { ApiConnection, Credentials, RequestObserver } from './api-connection.ts'
@@ -183,6 +184,11 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   // As in client-go. Without a check, the requests would be anonymous.
   if (exec && !headers['authorization'] && !options.cert) throw credentialsError(config, new Error(NO_CREDENTIALS))
   const { ca, cert, key, rejectUnauthorized, servername } = options as Credentials['transport']['tls']
+  const problem = ca && !cluster.skipTLSVerify ? certificateProblem(String(ca)) : undefined
+  if (problem !== undefined)
+    throw new CredentialsError(
+      `certificate-authority of cluster ${cluster.name}: ${cluster.caFile ?? 'its data'} ${problem}`,
+    )
   const tls = defined({
     ca: ca || undefined,
     cert: cert || undefined,
