@@ -18,6 +18,7 @@ const read = (encoding: string | undefined, ...parts: (Uint8Array | string)[]) =
 test.each([
   { name: 'a plain body', encoding: undefined, parts: ['{"a"', ':1}'] },
   { name: 'identity', encoding: 'identity', parts: ['{"a":1}'] },
+  { name: 'a body with a byte order mark', encoding: undefined, parts: ['\uFEFF{"a"', ':1}'] },
   { name: 'gzip', encoding: 'gzip', parts: [zipped] },
   { name: 'gzip with its old name', encoding: ' X-GZIP', parts: [zipped] },
   { name: 'gzip in pieces', encoding: 'gzip', parts: [...zipped].map((byte) => Uint8Array.of(byte)) },

@@ -45,7 +45,8 @@ export function openBodyReader(): BodyReader {
         const bytes = await collect(body, what, take)
         // A few bytes of gzip may become many.
         const plain = isGzip(bytes, encoding, what) ? collect(gunzip(bytes, what), what, take) : bytes
-        return (await plain).toString('utf8')
+        // Unlike toString, it removes a byte order mark, which JSON may ignore (RFC 8259, 8.1).
+        return new TextDecoder().decode(await plain)
       } finally {
         bytesInFlight -= taken
       }

@@ -59,7 +59,7 @@ const HARD_TEXTS = [
   'null',
   '[]',
   '"',
-  '\uFEFF{}',
+  '\uFEFF\uFEFF{}',
   '<html></html>',
   '<ListBucketResult></ListBucketResult>',
   '['.repeat(200_000),
