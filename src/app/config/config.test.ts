@@ -182,6 +182,7 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { certificates: { secret: { name: 'a/b' } } }, want: 'certificates.secret.name' },
     { given: { leaderElection: { namespace: 'a.b' } }, want: 'leaderElection.namespace' },
     { given: { leaderElection: { name: 'Lodestone' } }, want: 'leaderElection.name' },
+    { given: { leaderElection: { name: 'a'.repeat(254) } }, want: 'leaderElection.name' },
     { given: { systems: { configMap: { namespace: 'a', name: 'data systems' } } }, want: 'systems.configMap.name' },
     { given: { systems: { configMap: { namespace: 'a b', name: 'a' } } }, want: 'systems.configMap.namespace' },
     { given: { volumes: { movers: { serviceAccountName: 'a:b' } } }, want: 'volumes.movers.serviceAccountName' },

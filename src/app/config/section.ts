@@ -6,6 +6,7 @@ export const text = { type: 'string', minLength: 1 }
 /** The name of an object of Kubernetes. The API server rejects every request with another one. */
 export const objectName = {
   type: 'string',
+  maxLength: 253,
   pattern: `^${SUBDOMAIN_PATTERN}$`,
   errorMessage: 'must be lower-case letters, digits, "-" and ".", e.g. my-app',
 }
