@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
@@ -196,6 +196,21 @@ test('--write writes the generated files into the repository, and prints their p
     stdout: files.map(([name]) => `wrote ${join(folder, name)}\n`).join(''),
   })
   for (const [name, content] of files) expect(readFileSync(join(folder, name), 'utf8')).toBe(content)
+})
+
+test.each([
+  { words: ['--config', 'lodestone.yaml'], ignored: '--config' },
+  { words: ['--url', 'https://10.0.0.7:9443'], ignored: '--url' },
+  { words: ['--ca', 'ca.crt'], ignored: '--ca' },
+  { words: ['rbac'], ignored: 'rbac' },
+])('--write with $ignored is a mistake, since its files do not depend on it', async ({ words, ignored }) => {
+  const folder = makeFolder()
+  const { status, stderr } = await runWords(['manifests', '--write', folder, ...words])
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: expect.stringContaining(`--write writes all generated files and ignores ${ignored}; `),
+  })
+  expect(readdirSync(folder)).toEqual([])
 })
 
 describe('the chart', () => {

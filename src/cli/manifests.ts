@@ -90,6 +90,7 @@ export const manifests: Command = {
 
 async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   const parts = parseParts(args.positionals)
+  checkWriteAlone(args)
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationInput(args)),
@@ -112,6 +113,15 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
     io.stdout.write(`wrote ${file}\n`)
   }
   return 0
+}
+
+/** Throws `UsageError` for words beside `--write`: the generated files do not depend on them. */
+function checkWriteAlone(args: Arguments): void {
+  if (args.text('write') === undefined) return
+  const option = ['config', 'url', 'ca'].find((name) => args.text(name) !== undefined)
+  const word = option === undefined ? args.positionals[0] : `--${option}`
+  if (word !== undefined)
+    throw new UsageError(`--write writes all generated files and ignores ${word}; redirect the output without --write`)
 }
 
 async function writeGenerated(file: string, content: string): Promise<void> {
