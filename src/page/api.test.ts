@@ -98,6 +98,16 @@ test('a page without a session says which link to open', async () => {
   expect(shown).toEqual(['lost', 'lost: no session; open the link that the command printed'])
 })
 
+test('a reader that may not follow, but may read, sees the reason', async () => {
+  vi.stubGlobal('fetch', async (path: string) =>
+    path === '/v1/events' ? problem(503, 'eve follows the events 50 times') : new Response('{}'),
+  )
+  follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(shown).toEqual(['lost', 'lost: eve follows the events 50 times'])
+})
+
 test('a page that is paused opens no connection', async () => {
   answers(new Response('{}'))
   const stop = follow(listener)

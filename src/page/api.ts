@@ -68,11 +68,19 @@ export const LOGIN_NEEDED = 'lodestone:login'
 const NO_CONTACT = 'the server does not respond; is lodestone ui still running?'
 
 async function request<Body>(path: string, init: RequestInit = {}): Promise<Body> {
+  return readAnswer(await respond(path, init), init)
+}
+
+async function respond(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(path, init).catch((error: Error) => {
     if (init.signal?.aborted) throw error
     throw new ProblemError(0, NO_CONTACT)
   })
   if (response.status === 401 && response.headers.has('www-authenticate')) dispatchEvent(new Event(LOGIN_NEEDED))
+  return response
+}
+
+async function readAnswer<Body>(response: Response, init: RequestInit): Promise<Body> {
   const body = (await response.json().catch((error: Error) => {
     if (init.signal?.aborted) throw error
     // A proxy before the server answers with a page of its own.
@@ -151,6 +159,16 @@ export function queryText(query: ListQuery): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
+/** Asks for the events, as a browser does not tell why it was refused. Throws the reason of the server. */
+async function checkEvents(): Promise<void> {
+  const ending = new AbortController()
+  const init = { signal: ending.signal }
+  const response = await respond('/v1/events', init)
+  // The answer has no end.
+  if (response.ok) ending.abort()
+  else await readAnswer(response, init)
+}
+
 /** The differences between two states of lists. */
 export interface Change {
   revision: number
@@ -183,7 +201,7 @@ export function follow(listener: LiveListener): () => void {
     source = openEvents(listener, () => later(() => void ask()))
   }
   const ask = async () => {
-    const problem = await fetchOverview().then(
+    const problem = await checkEvents().then(
       () => undefined,
       (error: Error) => error.message,
     )

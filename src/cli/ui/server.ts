@@ -16,6 +16,7 @@ import { type Rejection, ReviewError, type Viewer } from './access/viewer.ts'
 import { visibleLists, visibleRows } from './access/visible.ts'
 import type { Asset } from './assets.ts'
 import { type Freshness, sendEvents } from './events.ts'
+import { Followers } from './followers.ts'
 import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, selectPage } from './lists.ts'
 import type { CheckResult } from './questions/check.ts'
@@ -66,8 +67,6 @@ export interface PageServer {
 }
 
 const MAX_QUESTION_BYTES = 256 * 1024
-/** Each tab of a browser is one. */
-const MAX_EVENT_READERS = 200
 const MAX_CONNECTIONS = 1_000
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** The probe of the kubelet, which names a pod by its address. */
@@ -186,19 +185,16 @@ export function buildPageServer(input: PageServerInput): PageServer {
     if (problems) return sendProblems(reply, problems)
     return answer ? sendAnswer(reply, 'WhatIf', answer) : sendAnswer(reply, 'WhatIfTable', table)
   })
-  let following = 0
+  const followers = new Followers()
   server.get('/v1/events', async (request, reply) => {
     const wanted = readEventsRequest(queryParameters(request))
-    if (following >= MAX_EVENT_READERS) {
-      return sendRejection(reply, { status: 503, message: `${MAX_EVENT_READERS} readers follow the events; close one` })
-    }
+    const viewer = viewerOf(request)
+    const rejection = followers.rejection(viewer)
+    if (rejection) return sendRejection(reply, rejection)
     reply.hijack()
     // The reader may have left while the API server was asked about it. Then `close` was emitted before.
     if (reply.raw.destroyed) return reply
-    following += 1
-    reply.raw.on('close', () => {
-      following -= 1
-    })
+    reply.raw.on('close', followers.add(viewer))
     connections.answered(request.raw.socket)
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) reply.raw.setHeader(name, value)
     sendEvents(reply.raw, {
