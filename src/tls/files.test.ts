@@ -4,7 +4,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { defined } from '../base/json.ts'
 import { openCertificateFiles } from './files.ts'
+import { readIssuer } from './issuer.ts'
 import { makeLeaf } from './leaf.ts'
+import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import { makeAuthority } from './renewal.ts'
 import type { CertificateSource } from './source.ts'
 import type { PemPair } from './x509.ts'
@@ -37,6 +39,30 @@ afterEach(() => {
   source?.stop()
   source = undefined
 })
+
+/** Makes the certificate of a CA below `issuer`. */
+async function makeIntermediate(issuer: PemPair, notAfter: number): Promise<PemPair> {
+  return makeCertificate({
+    commonName: (serial) => `intermediate ${serial}`,
+    validity: { notBefore: now - 60 * MINUTE, notAfter },
+    issuer: { ...readIssuer(issuer.certPem), keyPem: issuer.keyPem },
+    extensions: (publicKey) => [
+      { name: 'basicConstraints', critical: true, cA: true },
+      { name: 'keyUsage', critical: true, keyCertSign: true },
+      { name: 'subjectKeyIdentifier', subjectKeyIdentifier: keyIdentifier(publicKey) },
+    ],
+  })
+}
+
+/** Makes a certificate that is valid for longer than its issuer. */
+async function makeLongLeaf(issuer: PemPair): Promise<PemPair> {
+  return makeCertificate({
+    commonName: () => 'localhost',
+    validity: { notBefore: now - 60 * MINUTE, notAfter: now + 60 * MINUTE },
+    issuer: { ...readIssuer(issuer.certPem), keyPem: issuer.keyPem },
+    extensions: () => [{ name: 'basicConstraints', critical: true, cA: false }],
+  })
+}
 
 async function put(files: Record<string, string>, where = folder): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(where, name), text)
@@ -79,6 +105,30 @@ describe('certificates in a folder', () => {
   test('are served with their intermediates', async () => {
     await put({ ...filesOf(one, ca.certPem), 'tls.crt': one.certPem + ca.certPem })
     expect((await open()).current().certPem).toBe(one.certPem + ca.certPem)
+  })
+
+  test('may have intermediates in any order that lead to a CA in ca.crt', async () => {
+    const upper = await makeIntermediate(ca, now + 60 * MINUTE)
+    const lower = await makeIntermediate(upper, now + 60 * MINUTE)
+    const leaf = await makeLeaf({ ca: lower, hosts: ['localhost'], now })
+    const chain = leaf.certPem + upper.certPem + lower.certPem
+    await put({ ...filesOf(leaf, ca.certPem), 'tls.crt': chain })
+    expect((await open()).current()).toMatchObject({ certPem: chain, caBundlePem: ca.certPem })
+  })
+
+  test('are rejected with an intermediate that has expired, which callers reject', async () => {
+    const intermediate = await makeIntermediate(ca, now + MINUTE)
+    const leaf = await makeLongLeaf(intermediate)
+    await put({ ...filesOf(leaf, ca.certPem), 'tls.crt': leaf.certPem + intermediate.certPem })
+    clock += 2 * MINUTE
+    await expect(open()).rejects.toThrow('tls.crt is signed by no CA in ca.crt that is still valid')
+  })
+
+  test('are rejected with the intermediate of another certificate', async () => {
+    const [own, other] = await Promise.all([makeIntermediate(ca, now + MINUTE), makeIntermediate(ca, now + MINUTE)])
+    const leaf = await makeLeaf({ ca: own, hosts: ['localhost'], now })
+    await put({ ...filesOf(leaf, ca.certPem), 'tls.crt': leaf.certPem + other.certPem })
+    await expect(open()).rejects.toThrow('tls.crt is signed by no CA in ca.crt that is still valid')
   })
 
   test('are read again without a requested check when the kubelet replaces its link', async () => {

@@ -98,7 +98,8 @@ class CertificateFiles {
       return
     }
     const bundle = this.#bundleWith(certificatesIn(CA_FILE, files, this.#place), now)
-    const issuers = bundle.filter((ca) => chain.some((link) => link.pem === ca.pem || isSignedBy(link, ca)))
+    const path = signingPath(chain, now)
+    const issuers = bundle.filter((ca) => path.some((link) => link.pem === ca.pem || isSignedBy(link, ca)))
     if (issuers.length === 0)
       throw broken(this.#place, LEAF_FILE, `is signed by no CA in ${CA_FILE} that is still valid`)
     this.#bundle = bundle
@@ -117,4 +118,12 @@ class CertificateFiles {
     const current = found.map((ca) => before.find(({ pem }) => pem === ca.pem) ?? { ...ca, knownSince: now })
     return trustedAuthorities([...current, ...before.filter((ca) => !current.includes(ca))], now)
   }
+}
+
+/** The certificate and those intermediates that lead from it to a CA. Callers accept no expired one, and need none of another chain. */
+function signingPath([leaf, ...others]: readonly [ParsedCertificate, ...ParsedCertificate[]], now: number) {
+  const path = [leaf]
+  for (const link of path)
+    path.push(...others.filter((other) => !path.includes(other) && other.notAfter > now && isSignedBy(link, other)))
+  return path
 }
