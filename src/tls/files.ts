@@ -81,7 +81,7 @@ class CertificateFiles {
 
   async #load(): Promise<void> {
     const now = this.#input.now()
-    const files = await readPemFiles(this.#input.folder, [LEAF_FILE, LEAF_KEY_FILE, CA_FILE])
+    const files = await readPemFiles(this.#input.folder, [LEAF_FILE, LEAF_KEY_FILE, CA_FILE], this.#place)
     const chain = certificatesIn(LEAF_FILE, files, this.#place)
     const { keyPem } = pairIn(
       { certificate: chain[0], certName: LEAF_FILE, keyName: LEAF_KEY_FILE },

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -58,7 +58,24 @@ describe('a certificate folder', () => {
     const file = join(root, 'file')
     await writeFile(file, '')
     await expect(openFolderStorage(join(file, 'certs')).write(second, undefined)).rejects.toThrow(
-      `certificate folder ${join(file, 'certs')} cannot be created: a part of the path is not a directory; set certificates.directory`,
+      `certificate folder ${join(file, 'certs')} cannot be written: a part of the path is not a directory; set certificates.directory`,
+    )
+  })
+
+  test('that cannot be written is named, with the remedy', async () => {
+    const folder = await freshFolder()
+    // As with a full disk, a write fails in the middle.
+    await mkdir(join(folder, 'current', 'other'), { recursive: true })
+    await expect(openFolderStorage(folder).write(second, undefined)).rejects.toThrow(
+      /^certificate folder .* cannot be written: .*; set certificates\.directory/,
+    )
+  })
+
+  test('with a file that cannot be read is named, with the remedy', async () => {
+    const folder = await freshFolder()
+    await mkdir(join(folder, 'tls.key'), { recursive: true })
+    await expect(openFolderStorage(folder).read()).rejects.toThrow(
+      `certificate folder ${folder}: tls.key cannot be read: is a directory, not a file; let the user of this process`,
     )
   })
 

@@ -43,7 +43,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
   }
   async function readState(number: number): ReturnType<CertificateStorage['read']> {
     return decodeStoredFiles(
-      await readPemFiles(number === 0 ? folder : join(folder, `v${number}`), STORED_FILES),
+      await readPemFiles(number === 0 ? folder : join(folder, `v${number}`), STORED_FILES, place),
       place,
     )
   }
@@ -51,32 +51,33 @@ export function openFolderStorage(folder: string): CertificateStorage {
     async read() {
       const number = (await storedStates(folder)).at(-1) ?? 0
       // This also repairs the links after a crash between the two steps of a write.
-      if (number > 0) await pointTo(folder, number)
+      if (number > 0) await naming(folder, () => pointTo(folder, number))
       return readState(number)
     },
-    async write(next, previous) {
-      await makeOwnFolder(folder)
-      const states = await storedStates(folder)
-      const number = states.at(-1) ?? 0
-      if (!sameCertificates(await readState(number), previous)) return false
-      if (!(await writeState(folder, number + 1, encodeStoredFiles(next)))) return false
-      await pointTo(folder, number + 1)
-      for (const old of states.slice(0, -(KEPT_STATES - 1))) {
-        await rm(join(folder, `v${old}`), { recursive: true, force: true })
-      }
-      return true
-    },
+    write: (next, previous) =>
+      naming(folder, async () => {
+        await makeFolder(folder, 0o700)
+        const states = await storedStates(folder)
+        const number = states.at(-1) ?? 0
+        if (!sameCertificates(await readState(number), previous)) return false
+        if (!(await writeState(folder, number + 1, encodeStoredFiles(next)))) return false
+        await pointTo(folder, number + 1)
+        for (const old of states.slice(0, -(KEPT_STATES - 1))) {
+          await rm(join(folder, `v${old}`), { recursive: true, force: true })
+        }
+        return true
+      }),
   }
 }
 
-/** Creates the folder. Throws `BrokenCertificatesError` if that is not possible, as on the read-only file system of a container. */
-async function makeOwnFolder(folder: string): Promise<void> {
+/** Runs what writes into the folder. Throws `BrokenCertificatesError` if it fails, as on a full disk or a read-only file system. */
+async function naming<T>(folder: string, run: () => Promise<T>): Promise<T> {
   try {
-    await makeFolder(folder, 0o700)
+    return await run()
   } catch (error) {
     // Without a code, the message has a remedy already.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
-    const problem = `certificate folder ${folder} cannot be created: ${describeFileError(error)}`
+    const problem = `certificate folder ${folder} cannot be written: ${describeFileError(error)}`
     const remedy = 'set certificates.directory, or XDG_CACHE_HOME for `serve --folder`, to a folder that can be written'
     throw new BrokenCertificatesError(`${problem}; ${remedy}`, { cause: error })
   }

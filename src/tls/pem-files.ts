@@ -1,6 +1,7 @@
 /** Reads files, and parses certificates and key pairs from named PEM texts. Errors name the file and its place. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { describeFileError } from '../base/file-error.ts'
 import { BrokenCertificatesError } from './storage.ts'
 import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } from './x509.ts'
 
@@ -14,17 +15,25 @@ export interface StoragePlace {
 
 export type PemFiles = Readonly<Partial<Record<string, string>>>
 
-/** Reads the files with these names; those that are missing are left out, and checked after all are read. */
+/**
+ * Reads the files with these names; those that are missing are left out, and checked after all are read. Throws `BrokenCertificatesError` if
+ * one cannot be read.
+ */
 export async function readPemFiles<Name extends string>(
   folder: string,
   names: readonly Name[],
+  place: StoragePlace,
 ): Promise<Partial<Record<Name, string>>> {
   const files: Partial<Record<Name, string>> = {}
   for (const name of names) {
     try {
       files[name] = await readFile(join(folder, name), 'utf8')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+      const problem = `${name} cannot be read: ${describeFileError(error)}`
+      throw new BrokenCertificatesError(`${place.name}: ${problem}; let the user of this process read it`, {
+        cause: error,
+      })
     }
   }
   return files
