@@ -138,17 +138,37 @@ describe('a Lease', () => {
     { name: 'of a clock that is ahead', mark: '2026-01-02T00:00:00.000Z', outcome: 'withdrawn' },
     { name: 'without a valid time', mark: 'true', outcome: 'withdrawn' },
     { name: 'of an hour ago', mark: '2025-12-31T23:00:00.000Z', outcome: 'held' },
-  ])('with the mark of an uninstallation $name: $outcome', async ({ mark, outcome }) => {
+  ])('with the mark of an uninstallation $name, which was there first: $outcome', async ({ mark, outcome }) => {
     const { store, lock, spec } = open()
-    const [a, b] = [lock('a'), lock('b')]
+    const a = lock('a')
     await a.take(signal)
+    await a.release()
     const patch = { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: mark } } }
     await store.patch(leases, { namespace: 'lodestone', name: 'loops' }, patch)
-    expect(await a.take(signal)).toBe(outcome)
-    await a.release()
-    expect((await spec())?.holderIdentity).toBe('')
-    expect(await b.take(signal)).toBe(outcome)
+    expect(await lock('b').take(signal)).toBe(outcome)
+    expect((await spec())?.holderIdentity).toBe(outcome === 'held' ? 'b' : '')
   })
+
+  test.each(['2026-01-01T00:00:00.000Z', '2025-12-31T14:00:00.000Z', '2026-01-01T10:00:00.000Z'])(
+    'an uninstallation with the clock %s has it for an hour from the moment at which its mark appears',
+    async (mark) => {
+      const { clock, store, lock, spec } = open()
+      const [a, b] = [lock('a'), lock('b')]
+      await a.take(signal)
+      expect(await b.take(signal)).toBe('taken')
+      const patch = { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: mark } } }
+      await store.patch(leases, { namespace: 'lodestone', name: 'loops' }, patch)
+      expect(await a.take(signal)).toBe('withdrawn')
+      await a.release()
+      expect((await spec())?.holderIdentity).toBe('')
+      expect(await b.take(signal)).toBe('withdrawn')
+
+      clock.advance(3_599_000)
+      expect(await b.take(signal)).toBe('withdrawn')
+      clock.advance(1000)
+      expect(await b.take(signal)).toBe('held')
+    },
+  )
 
   test('is not written by an aborted call', async () => {
     const { lock, spec } = open()

@@ -42,7 +42,7 @@ export interface LeaseLockInput {
   identity: string
   durationSeconds: number
   clock: Clock
-  /** Milliseconds since the epoch, for the times in the Lease. Only the end of an uninstallation depends on it. */
+  /** Milliseconds since the epoch, for the times in the Lease. Only the end of a mark that was there first depends on it. */
   now: () => number
 }
 
@@ -65,6 +65,8 @@ export class LeaseLock {
   #own: Lease | undefined
   /** The Lease as last read, and the time until which its holder counts as alive. */
   #seen: { spec: string; aliveUntilMs: number } | undefined
+  /** The mark of an uninstallation as last read, and since when, if this process saw it appear; undefined before the first read. */
+  #mark: { value: string | undefined; sinceMs?: number } | undefined
 
   constructor(input: LeaseLockInput) {
     this.#input = input
@@ -79,7 +81,7 @@ export class LeaseLock {
       const { store, namespace, name } = this.#input
       const lease = await store.read(leases, namespace, name)
       signal.throwIfAborted()
-      if (lease !== undefined && isUninstalling(lease, this.#input.now())) return 'withdrawn'
+      if (this.#isWithdrawn(lease)) return 'withdrawn'
       if (lease !== undefined) this.#observe(lease)
       if (lease !== undefined && !this.#isFree(lease)) return 'taken'
       this.#own = await (lease === undefined
@@ -128,6 +130,20 @@ export class LeaseLock {
       signal.throwIfAborted()
       return false
     }
+  }
+
+  /**
+   * Whether an uninstallation has the Lease. A mark that appears counts from that moment by the clock of this process, since the clock of
+   * the command may be hours behind. One that was there at the first read may be forgotten, and has only its time.
+   */
+  #isWithdrawn(lease: Lease | undefined): boolean {
+    const { clock, now } = this.#input
+    const value = lease?.metadata.annotations?.[UNINSTALLING_ANNOTATION]
+    if (this.#mark === undefined) this.#mark = { value }
+    if (this.#mark.value !== value) this.#mark = { value, sinceMs: clock.now() }
+    const { sinceMs } = this.#mark
+    if (lease === undefined || value === undefined) return false
+    return sinceMs === undefined ? isUninstalling(lease, now()) : clock.now() - sinceMs < UNINSTALLING_MS
   }
 
   /** Records until when the holder counts as alive: for its lease duration after its last write was observed. */
