@@ -63,20 +63,29 @@ export async function hasLeader(lease: Lease, context: UninstallContext): Promis
 
 /**
  * Withdraws the Leases, so that no replica leads: the leader ends its loops and its registration, and releases the Lease. If a replica does
- * not, the marks are removed again: the replicas continue, since nothing was removed.
+ * not, or if the user interrupts, the marks are taken back: the replicas continue, since nothing was removed.
  *
  * @returns which replica does not, and the remedy; undefined when no replica leads
  */
 export async function withdraw(found: readonly Lease[], context: UninstallContext): Promise<string | undefined> {
   const mark = new Date(context.now()).toISOString()
-  for (const lease of found) await setMark(lease, mark, context)
-  for (const lease of found) {
-    const failure = await untilReleased(lease, context)
-    if (failure === undefined) continue
-    for (const marked of found) await removeMark(marked, mark, context)
-    return failure
+  const takeBack = async () => {
+    for (const marked of found) await takeMarkBack(marked, mark, context)
   }
-  return undefined
+  try {
+    for (const lease of found) await setMark(lease, mark, context)
+    for (const lease of found) {
+      const failure = await untilReleased(lease, context)
+      if (failure === undefined) continue
+      await takeBack()
+      return failure
+    }
+    return undefined
+  } catch (error) {
+    // The first error has the reason, also of a second one.
+    await takeBack().catch(() => undefined)
+    throw error
+  }
 }
 
 async function setMark({ metadata: { namespace, name = '' } }: Lease, mark: string, { store }: UninstallContext) {
@@ -87,14 +96,18 @@ async function setMark({ metadata: { namespace, name = '' } }: Lease, mark: stri
   }
 }
 
-/** Does nothing if another uninstallation has marked the Lease since. */
-async function removeMark(lease: Lease, mark: string, context: UninstallContext): Promise<void> {
-  const { namespace, name = '' } = lease.metadata
+/**
+ * Gives a Lease the mark that it had before, such as that of an interrupted run, or none. Does nothing if another uninstallation has marked
+ * it since.
+ */
+async function takeMarkBack(lease: Lease, mark: string, context: UninstallContext): Promise<void> {
+  const { namespace, name = '', annotations } = lease.metadata
+  const before = annotations?.[UNINSTALLING_ANNOTATION] ?? null
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const stored = await read(lease, context)
     if (stored?.metadata.annotations?.[UNINSTALLING_ANNOTATION] !== mark) return
     const { resourceVersion } = stored.metadata
-    const patch = { metadata: { resourceVersion, annotations: { [UNINSTALLING_ANNOTATION]: null } } }
+    const patch = { metadata: { resourceVersion, annotations: { [UNINSTALLING_ANNOTATION]: before } } }
     try {
       await context.store.patch(leases, { namespace, name }, patch)
       return

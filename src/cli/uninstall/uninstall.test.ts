@@ -309,6 +309,21 @@ describe('a replica of Lodestone', () => {
     expect(lease()).toBeUndefined()
   })
 
+  test.each([
+    { name: 'leads on', before: {} },
+    { name: 'keeps the mark of an earlier run', before: { [UNINSTALLING_ANNOTATION]: '2026-11-20T11:59:00.000Z' } },
+  ])('$name if the user interrupts before it has released the Lease', async ({ before }) => {
+    putAll()
+    putLease('host_1', before, 60)
+    const aborter = new AbortController()
+    const running = runWith({ signal: aborter.signal }, 'uninstall', '--yes')
+    await expect.poll(() => lease()?.metadata.annotations?.[UNINSTALLING_ANNOTATION]).toBe('2026-11-20T12:00:00.000Z')
+    aborter.abort()
+    expect(await running).toMatchObject({ status: 130, stderr: 'lodestone uninstall: interrupted; run again\n' })
+    expect(lease()?.metadata.annotations).toEqual(before)
+    expect(find(mutatingWebhookConfigurations, 'lodestone')).toBeDefined()
+  })
+
   test('of a hub, whose pods and Lease are in this cluster, leads on', async () => {
     putAll()
     const announcement = { host: 'hub-1', version: '1.0.0', registration: 'x', elsewhere: true }
