@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { openLineWriter } from './line-writer.ts'
 import { useLogFile } from './log-file.fake.ts'
 
@@ -33,3 +37,30 @@ test('without a reader, the newest lines are dropped and counted above a limit',
   expect(written()).toMatch(/"dropped":\d+,"msg":"log lines dropped"/)
   expect(written().length).toBeLessThan(4.5 * 1024 * 1024)
 })
+
+test('a reader that takes nothing does not keep the process from its end, and gets the lines if it reads in time', async () => {
+  const file = join(temporaryFolder(), 'log')
+  execFileSync('mkfifo', [file])
+  const fd = openSync(file, constants.O_RDWR | constants.O_NONBLOCK)
+  onTestFinished(() => closeSync(fd))
+  fill(fd)
+  const writer = openLineWriter(fd)
+
+  writer.write('late\n')
+  await writer.flush()
+  const flushed = writer.flush()
+  // Linux has place for a write when a page of the pipe is free.
+  const buffer = Buffer.alloc(65_536)
+  readSync(fd, buffer)
+  await flushed
+
+  expect(buffer.toString('utf8', 0, readSync(fd, buffer))).toBe('late\n')
+})
+
+/** Writes into a pipe until it is full. */
+function fill(fd: number): void {
+  const writeForEver = () => {
+    for (;;) writeSync(fd, 'x'.repeat(4096))
+  }
+  expect(writeForEver).toThrow('EAGAIN')
+}
