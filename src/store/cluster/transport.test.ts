@@ -29,6 +29,21 @@ test('an unknown type of proxy throws without a direct connection or the passwor
   )
 })
 
+test('the agent stays open when the changed material makes none, as for a kubeconfig that is corrected later', async () => {
+  const server = createServer((_request, response) => void response.end('here'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const transport = new ApiTransport()
+  onTestFinished(() => transport.close())
+  transport.agentFor({ tls: {} })
+
+  expect(() => transport.agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('another scheme')
+  const { body } = await transport.agentFor({ tls: {} }).request({ origin, path: '/', method: 'GET' })
+
+  expect(await readText(body, 100)).toBe('here')
+})
+
 test('a response above the limit throws', async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield new Uint8Array(60)

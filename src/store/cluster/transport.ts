@@ -24,12 +24,13 @@ export class ApiTransport {
   readonly #agents = new Set<Dispatcher>()
   #closed = false
 
-  /** Returns the agent for `options`, the same one as long as they are equal. Throws after `close`. */
+  /** Returns the agent for `options`, the same one as long as they are equal. Throws after `close`, and for a proxy that it does not know. */
   agentFor(options: ApiTransportOptions): Dispatcher {
     if (this.#closed) throw new Error('the connection is closed')
     if (this.#current !== undefined && isDeepStrictEqual(this.#current.options, options)) return this.#current.agent
-    this.#retire(this.#current?.agent)
+    // Throws for options that make no agent: then the current one stays open, for the options that follow.
     const agent = createAgent(options)
+    this.#retire(this.#current?.agent)
     this.#agents.add(agent)
     this.#current = { options, agent }
     return agent
