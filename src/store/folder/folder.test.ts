@@ -1,8 +1,10 @@
 import { rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { serviceAccounts } from '../../api/dependencies.ts'
 import { type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import type { ResourceType } from '../../api/meta.ts'
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { dependencyKinds } from '../kinds/dependencies.ts'
 import { buildBinding, buildCluster } from '../objects.fake.ts'
 import { describeObjectStore } from '../store.suite.ts'
 import { ConflictError } from '../store.ts'
@@ -63,6 +65,35 @@ describe('a folder', () => {
     const store = await start()
     expect(names(store)).toEqual(['app'])
     expect(complaints).toEqual([])
+  })
+
+  test('skips an object whose fields no index can read, and reports it once', async () => {
+    const reported: string[] = []
+    const { write, start } = await openFolder()
+    const account = (name: string, secrets: unknown): K8sObject & { secrets: unknown } => ({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name, namespace: 'shop' },
+      secrets,
+    })
+    await write('a.yaml', account('wrong', 5), account('right', [{ name: 'token' }]))
+
+    const store = await start({
+      kinds: dependencyKinds,
+      observer: { error: ({ message }) => void reported.push(message) },
+    })
+    await store.rescan()
+    await write('b.yaml', account('later', 5))
+    await store.rescan()
+
+    expect([...store.list(serviceAccounts)].map(({ metadata }) => metadata.name)).toEqual(['right'])
+    expect(reported).toEqual([
+      'ServiceAccount shop/wrong cannot be cached',
+      'ServiceAccount shop/later cannot be cached',
+    ])
+    const { metadata } = (await store.read(serviceAccounts, 'shop', 'right')) as K8sObject
+    await store.update(serviceAccounts as ResourceType, { ...account('right', 5), metadata })
+    expect([...store.list(serviceAccounts)]).toEqual([])
   })
 
   test('that does not exist, or is a file, throws immediately', async () => {

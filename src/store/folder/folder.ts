@@ -4,6 +4,7 @@ import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../
 import { watchFolder } from '../../base/folder-watch.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
+import type { ObjectChange } from '../cache/cache.ts'
 import { CachedStore, type KindCache } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
@@ -48,6 +49,7 @@ class ManifestStore extends CachedStore implements FolderStore {
   readonly #input: FolderStoreInput
   readonly #files: FolderFiles
   readonly #objects: FolderObjects
+  /** The cached fields of each object; undefined for one that cannot be cached. */
   readonly #kept = new WeakMap<K8sObject, K8sObject | undefined>()
   #complaints = new Set<string>()
   #scan: Promise<void> = Promise.resolve()
@@ -164,38 +166,45 @@ class ManifestStore extends CachedStore implements FolderStore {
   }
 
   #fillCaches(): void {
-    const byKind = new Map<KindCache, K8sObject[]>([...this.kindCaches.values()].map((kind) => [kind, []]))
+    const staged = new Map([...this.kindCaches.values()].map((kind) => [kind, kind.cache.stage()]))
     for (const { object } of this.#objects.values()) {
       const kind = this.kindCaches.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
-      const kept = kind && this.#keep(kind, object)
-      if (kept !== undefined) byKind.get(kind as KindCache)?.push(kept)
+      if (kind) this.#keep(kind, object, (kept) => staged.get(kind)?.add(kept))
     }
-    for (const [kind, objects] of byKind) {
-      for (const change of kind.cache.replaceAll(objects)) this.publish(kind.type, change)
-    }
+    for (const kind of staged.keys()) for (const change of kind.cache.commit()) this.publish(kind.type, change)
   }
 
-  #keep(kind: KindCache, object: K8sObject): K8sObject | undefined {
-    if (this.#kept.has(object)) return this.#kept.get(object)
-    let kept: K8sObject | undefined
+  /**
+   * Passes on the cached fields of an object. An object that cannot be cached is reported once and skipped, so that the others stay available.
+   * Returns whether it was cached.
+   */
+  #keep(kind: KindCache, object: K8sObject, put: (kept: K8sObject) => void): boolean {
+    let kept = this.#kept.get(object)
+    if (kept === undefined && this.#kept.has(object)) return false
     try {
       // Copies the object, because a later write is compared with the raw object, which the cached object must not share.
-      kept = kind.keep(structuredClone(object))
+      kept ??= kind.keep(structuredClone(object))
+      put(kept)
     } catch (error) {
+      kept = undefined
       this.observer.error({ kind: kind.type.kind, message: `${describe(object)} cannot be cached`, error })
     }
     this.#kept.set(object, kept)
-    return kept
+    return kept !== undefined
   }
 
   #written(type: ResourceType, object: K8sObject): K8sObject {
     const kind = this.kindCaches.get(kindKey(type))
-    const isThere = this.#objects.get(type, object.metadata.namespace, object.metadata.name ?? '') === object
+    const { namespace, name = '' } = object.metadata
+    const isThere = this.#objects.get(type, namespace, name) === object
     if (kind?.cache.synced) {
-      const kept = isThere ? this.#keep(kind, object) : undefined
-      const change = kept
-        ? kind.cache.put(kept)
-        : kind.cache.remove(object.metadata.namespace, object.metadata.name ?? '')
+      let change: ObjectChange<K8sObject> | undefined
+      const isKept =
+        isThere &&
+        this.#keep(kind, object, (kept) => {
+          change = kind.cache.put(kept)
+        })
+      if (!isKept) change = kind.cache.remove(namespace, name)
       if (change !== undefined) this.publish(type, change)
     }
     return structuredClone(object)
