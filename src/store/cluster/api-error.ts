@@ -59,6 +59,14 @@ export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
 }
 
+/** The longest Retry-After that is honored. A proxy may send the hours of its maintenance, and a timer has a limit of 24 days. */
+const MAX_RETRY_AFTER_MS = 300_000
+
+/** Returns how long the server asks to wait before a retry, in ms: at most five minutes, and 0 without a time. */
+export function askedDelayMs(error: unknown): number {
+  return error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
+}
+
 /** Whether the server would reject the same request again. Errors of credentials, timeouts and overload may pass. */
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false

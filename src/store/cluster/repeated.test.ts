@@ -46,6 +46,13 @@ describe('a request is repeated', () => {
   test('after the time that the server names', async () => {
     expect(await run([status(429, '7')])).toEqual({ result: 'done', waits: [7000] })
   })
+
+  test.each(['86400', '2592000'])(
+    'after five minutes at the latest, when the server names %i seconds',
+    async (seconds) => {
+      expect(await run([status(503, seconds)])).toEqual({ result: 'done', waits: [300_000] })
+    },
+  )
 })
 
 describe('a request is not repeated', () => {

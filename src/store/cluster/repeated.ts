@@ -1,7 +1,7 @@
 /** Repeats requests while the API server is not available. */
 import { backoffMs, equalJitter } from '../../base/time/backoff.ts'
 import { type Clock, sleep, systemClock } from '../../base/time/clock.ts'
-import { ApiError, CredentialsError, RequestError } from './api-error.ts'
+import { ApiError, askedDelayMs, CredentialsError, RequestError } from './api-error.ts'
 
 export interface RepeatOptions {
   signal: AbortSignal
@@ -31,7 +31,7 @@ export async function repeated<T>(
       return await run()
     } catch (error) {
       const delayMs = equalJitter(backoffMs(BACKOFF, failures), clock.random())
-      const waitMs = Math.max(delayMs, error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0)
+      const waitMs = Math.max(delayMs, askedDelayMs(error))
       if (!mayPass(error) || signal.aborted || clock.now() + waitMs >= until) throw error
       onRetry?.(error, waitMs)
       await sleep(clock, waitMs, signal)

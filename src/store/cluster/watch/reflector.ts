@@ -8,7 +8,7 @@ import { forEachInSlices } from '../../for-each-in-slices.ts'
 import type { RelistReason, StoreObserver } from '../../observer.ts'
 import type { UnavailableKind } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
-import { ApiError, isExpired, isRefused, WatchErrorEvent } from '../api-error.ts'
+import { ApiError, askedDelayMs, isExpired, isRefused, WatchErrorEvent } from '../api-error.ts'
 import {
   checkAgainMs,
   confirmKind,
@@ -50,8 +50,6 @@ const MIN_WATCH_SECONDS = 300
 const SHORT_WATCH_MS = 1000
 /** So many watches in a row may end by an ERROR event without progress. The next one would too: a list passes over the cause. */
 const STUCK_WATCHES = 3
-/** The longest Retry-After that is honored. */
-const MAX_RETRY_AFTER_MS = 300_000
 
 export class Reflector {
   readonly #input: ReflectorInput
@@ -313,9 +311,8 @@ export class Reflector {
     if (isExpired(error)) this.#relist('expired')
     const forbidden = whyUnavailable(kind, error, 403)
     if (forbidden) this.#input.setUnavailable(forbidden.unavailable)
-    const askedMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
     // Adds jitter to Retry-After, because the server sends the same time to every client.
-    const retryInMs = askedMs + this.#backoff.nextDelayMs()
+    const retryInMs = askedDelayMs(error) + this.#backoff.nextDelayMs()
     const message = `${verb} failed: ${error instanceof Error ? error.message : String(error)}`
     observer.error({ kind: kind.type.kind, message, error, retryInMs })
     return retryInMs
