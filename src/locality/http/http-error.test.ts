@@ -1,7 +1,7 @@
 /** Tests the classification of failures: by code, anywhere in the chain of causes, and by status. */
 import { expect, test } from 'vitest'
 import { LocalityError } from '../locality.ts'
-import { errorOfFailure, errorOfStatus, retryAfter } from './http-error.ts'
+import { errorOfFailure, errorOfStatus } from './http-error.ts'
 
 const coded = (code: string) => Object.assign(new Error('timeout refused ENOTFOUND'), { code })
 
@@ -32,18 +32,6 @@ test.each([
 test('a LocalityError is returned unchanged', () => {
   const error = new LocalityError('invalidResponse', 'x')
   expect(errorOfFailure('GET http://h/', error)).toBe(error)
-})
-
-test.each([
-  { value: '120', want: 120_000 },
-  { value: '0', want: 0 },
-  { value: 'Thu, 01 Jan 2026 00:00:10 GMT', want: 10_000 },
-  { value: 'Wed, 31 Dec 2025 23:00:00 GMT', want: 0 },
-  { value: 'soon', want: undefined },
-  { value: '', want: undefined },
-  { value: undefined, want: undefined },
-])('Retry-After: $value', ({ value, want }) => {
-  expect(retryAfter(value, Date.parse('2026-01-01T00:00:00Z'))).toBe(want)
 })
 
 test('only errors that may pass have a Retry-After', () => {

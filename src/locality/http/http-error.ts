@@ -1,4 +1,5 @@
 /** Classifies failed requests by the codes of the error and its causes, or by the status, never by the message. */
+import { parseRetryAfter } from '../../base/net/retry-after.ts'
 import { isTransient } from '../../core/data-source/error-code.ts'
 import { LocalityError, type LocalityErrorCode } from '../locality.ts'
 
@@ -54,7 +55,10 @@ function errorCodes(error: unknown, depth = 0): string[] {
   return [...errorCodes(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
 }
 
-/** Converts an unsuccessful response to a `LocalityError`. `detail` names the error of the system, such as the class of an exception. */
+/**
+ * Converts an unsuccessful response to a `LocalityError`. `detail` names the error of the system, such as the class of an exception. `now` in ms
+ * since the epoch.
+ */
 export function errorOfStatus(
   { what, status, headers }: { what: string; status: number; headers: Readonly<Record<string, string>> },
   now: number,
@@ -62,7 +66,7 @@ export function errorOfStatus(
 ): LocalityError {
   const message = `${what}: HTTP ${status}${detail === undefined ? '' : ` (${detail})`}`
   const code = codeOfStatus(status)
-  const retryAfterMs = isTransient(code) ? retryAfter(headers['retry-after'], now) : undefined
+  const retryAfterMs = isTransient(code) ? parseRetryAfter(headers['retry-after'], now) : undefined
   return new LocalityError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs })
 }
 
@@ -83,12 +87,4 @@ function codeOfStatus(status: number): LocalityErrorCode {
       if (status >= 500) return 'unavailable'
       return status >= 300 ? 'rejected' : 'invalidResponse'
   }
-}
-
-/** Parses `Retry-After`, in seconds or as a date, to milliseconds from now (RFC 9110, 10.2.3). */
-export function retryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined || value === '') return undefined
-  if (/^\d+$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

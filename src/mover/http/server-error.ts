@@ -1,5 +1,7 @@
 /** Converts error responses of servers: whether a retry may succeed, and the remedy for the user. Each protocol has a table of its codes. */
 import { firstCharacters } from '../../base/first-characters.ts'
+import { defined } from '../../base/json.ts'
+import { parseRetryAfter } from '../../base/net/retry-after.ts'
 import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from './backoff.ts'
@@ -62,7 +64,8 @@ export function serverError(
   const details = firstCharacters([`${status}`, code, message].filter(Boolean).join(' '), MAX_DETAILS)
   const byCode = Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined
   if (isRetryable(status) || table.retryable.has(code) || (status < 300 && byCode === undefined)) {
-    return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
+    const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now())
+    return new RetryableError(`${what}: ${details}`, defined({ retryAfterMs }))
   }
   if (isRedirect(status) || (byCode === undefined && isOtherRedirect(status, headers))) {
     // The credentials are for this endpoint only. The query of the new location may contain one.
@@ -91,11 +94,4 @@ function isOtherRedirect(status: number, { location }: HttpResponse['headers']):
 
 function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505)
-}
-
-/** Parses Retry-After, in seconds or as a date, to milliseconds. */
-function readRetryAfter(header: string | undefined): number {
-  if (header === undefined) return 0
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0
 }

@@ -1,6 +1,7 @@
 /** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
 import { firstCharacters } from '../../base/first-characters.ts'
 import { defined, isObject, parseJson } from '../../base/json.ts'
+import { parseRetryAfter } from '../../base/net/retry-after.ts'
 import { printable } from '../../base/printable.ts'
 
 interface ApiErrorInput {
@@ -75,7 +76,7 @@ export function isRefused(error: unknown): boolean {
 
 /**
  * Parses an error response. The message is that of the Kubernetes Status in the body, or else the text of the body. `what` (method and
- * path) begins the message. `retryAfter` is the header, in seconds or as an HTTP date relative to `nowMs` (RFC 9110 §10.2.3).
+ * path) begins the message. `retryAfter` is the header, at the time `nowMs`.
  */
 export function readApiError(
   what: string,
@@ -134,11 +135,4 @@ function readStatus(value: unknown): StatusFields {
 
 function causeReasons(cause: unknown): string[] {
   return isObject(cause) && typeof cause['reason'] === 'string' ? [cause['reason']] : []
-}
-
-function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined || header.trim() === '') return undefined
-  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
