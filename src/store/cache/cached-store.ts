@@ -1,7 +1,7 @@
 /** The base class of the stores: one cache per kind, subscriptions, and errors for reads before the first sync. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
-import { withoutContent } from '../kinds/metadata.ts'
+import { withoutContent } from '../kinds/metadata-only.ts'
 import type { StoreObserver } from '../observer.ts'
 import { type AvailabilityListener, NotSyncedError, type StoreChange, type UnavailableKind } from '../store.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'

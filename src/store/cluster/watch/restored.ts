@@ -2,7 +2,7 @@
 import { collectionPath } from '../../../api/meta.ts'
 import { isObject } from '../../../base/json.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
-import { acceptFor } from '../../kinds/metadata.ts'
+import { acceptFor } from '../../kinds/metadata-only.ts'
 import type { ApiConnection } from '../api-connection.ts'
 
 interface ObservedVersion {

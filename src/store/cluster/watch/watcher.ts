@@ -2,7 +2,7 @@
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
-import { acceptFor } from '../../kinds/metadata.ts'
+import { acceptFor } from '../../kinds/metadata-only.ts'
 import type { WatchResult } from '../../observer.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { isExpired, readErrorEvent } from '../api-error.ts'
