@@ -1,16 +1,10 @@
 /**
  * Creates, replaces, patches, deletes and reads single objects on an API server. Conflicts and missing objects have errors of their own.
  */
-import {
-  apiVersionOf,
-  collectionPath,
-  type K8sObject,
-  keyOfObject,
-  objectKey,
-  type ResourceType,
-} from '../../api/meta.ts'
+import { apiVersionOf, collectionPath, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { withType } from '../any-kind.ts'
+import { refuseVersion, requireVersion } from '../resource-version.ts'
 import {
   ConflictError,
   type CreateOptions,
@@ -101,23 +95,6 @@ export async function readObject<T extends K8sObject>(
     }
   }
   return undefined
-}
-
-/** Throws for an object without a resource version: a replacement without one would overwrite changes of other clients. */
-export function requireVersion(object: K8sObject): void {
-  if (object.metadata.resourceVersion) return
-  throw new Error(`${describe(object)}: a write needs metadata.resourceVersion; read the object first`)
-}
-
-/** Throws for an object with a resource version: an API server rejects the creation of such an object. */
-export function refuseVersion(object: K8sObject): void {
-  if (!object.metadata.resourceVersion) return
-  throw new Error(`${describe(object)}: an object to create must not have a metadata.resourceVersion`)
-}
-
-/** The name of an object in messages. */
-export function describe(object: K8sObject): string {
-  return `${object.kind} ${keyOfObject(object)}`
 }
 
 interface WriteRequest {

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import type { ObjectChange } from '../cache/cache.ts'
 import { CachedStore, type KindCache } from '../cache/cached-store.ts'
-import { describe } from '../cluster/object-writer.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
+import { objectTitle } from '../resource-version.ts'
 import type { CreateOptions, ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
 import { FolderFiles, type ValidateManifest } from './files.ts'
 import type { Manifest } from './manifests.ts'
@@ -147,7 +147,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     }
     const servable = manifests.filter((manifest) => this.#hasServedVersion(manifest, complain))
     this.#objects.replaceManifests(servable, (first, second) => {
-      complain(second, `${describe(second.object)} is already in ${first.file}:${first.line}, which is used`)
+      complain(second, `${objectTitle(second.object)} is already in ${first.file}:${first.line}, which is used`)
     })
     this.#complaints = complaints
     this.#fillCaches()
@@ -160,7 +160,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     if (kindCache === undefined || apiVersion === apiVersionOf(kindCache.type)) return true
     complain(
       manifest,
-      `${describe(manifest.object)}: apiVersion ${apiVersion}: expected ${apiVersionOf(kindCache.type)}`,
+      `${objectTitle(manifest.object)}: apiVersion ${apiVersion}: expected ${apiVersionOf(kindCache.type)}`,
     )
     return false
   }
@@ -187,7 +187,7 @@ class ManifestStore extends CachedStore implements FolderStore {
       put(kept)
     } catch (error) {
       kept = undefined
-      this.observer.error({ kind: kind.type.kind, message: `${describe(object)} cannot be cached`, error })
+      this.observer.error({ kind: kind.type.kind, message: `${objectTitle(object)} cannot be cached`, error })
     }
     this.#kept.set(object, kept)
     return kept !== undefined

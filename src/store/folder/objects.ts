@@ -4,7 +4,7 @@ import { groupOf, type K8sObject, type ObjectMeta, objectKey, type ResourceType 
 import { defined } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { kindKey } from '../any-kind.ts'
-import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
+import { objectTitle, refuseVersion, requireVersion } from '../resource-version.ts'
 import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
 import { generatedName, uidOf } from './identity.ts'
 import type { Manifest } from './manifests.ts'
@@ -76,7 +76,7 @@ export class FolderObjects {
   tryCreate(given: K8sObject): K8sObject {
     refuseVersion(given)
     const object = this.#named(given)
-    if (this.#entries.has(this.#keyOf(object))) throw new ConflictError(`${describe(object)} already exists`)
+    if (this.#entries.has(this.#keyOf(object))) throw new ConflictError(`${objectTitle(object)} already exists`)
     return object
   }
 
@@ -96,7 +96,7 @@ export class FolderObjects {
     requireVersion(object)
     const key = this.#keyOf(object)
     const entry = this.#entries.get(key)
-    if (entry === undefined) throw new NotFoundError(`${describe(object)} not found`)
+    if (entry === undefined) throw new NotFoundError(`${objectTitle(object)} not found`)
     requireSame(entry.object, object)
     return this.#replace(key, entry, object)
   }
@@ -116,7 +116,7 @@ export class FolderObjects {
     if (!before || !key || !entry) throw new NotFoundError(`${type.kind} ${objectKey(namespace, name)} not found`)
     const after = patchedObject(before, patch, options)
     if (this.#keyOf(after) !== key)
-      throw new Error(`${describe(before)}: a patch cannot change kind, namespace or name`)
+      throw new Error(`${objectTitle(before)}: a patch cannot change kind, namespace or name`)
     return this.#replace(key, entry, after)
   }
 
@@ -222,7 +222,7 @@ function objectSpec(object: K8sObject): unknown {
 function requireSame({ metadata }: K8sObject, read: K8sObject): void {
   const { uid = metadata.uid, resourceVersion } = read.metadata
   if (uid === metadata.uid && resourceVersion === metadata.resourceVersion) return
-  throw new ConflictError(`${describe(read)} changed since it was read`)
+  throw new ConflictError(`${objectTitle(read)} changed since it was read`)
 }
 
 type ObjectWithStatus = K8sObject & { status?: unknown }
@@ -246,7 +246,7 @@ function patchedObject(
   const isSame =
     (resourceVersion ?? before.metadata.resourceVersion) === before.metadata.resourceVersion &&
     (uid ?? before.metadata.uid) === before.metadata.uid
-  if (!isSame) throw new ConflictError(`${describe(before)}: uid or resourceVersion of the patch differs`)
+  if (!isSame) throw new ConflictError(`${objectTitle(before)}: uid or resourceVersion of the patch differs`)
   const after = applyMergePatch(before, { ...sent, metadata }) as ObjectWithStatus
   return subresource === 'status' ? withStatus(before, after.status) : withStatus(after, before.status)
 }
