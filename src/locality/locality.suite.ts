@@ -3,7 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../base/time/clock.fake.ts'
 import { parseSystemConfig } from './config/config.ts'
 import { type DataRequest, DataServer, type Fault, type Serve } from './http/data-server.fake.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './locality.ts'
+import {
+  type LocalityAnswer,
+  LocalityError,
+  type LocalityPlugin,
+  type LocalityQuery,
+  type LocatedAnswer,
+} from './locality.ts'
 import { plugins } from './plugins/index.ts'
 
 /** Opens a plugin with its configuration. By default, it does not retry. */
@@ -43,7 +49,7 @@ export interface PluginCase {
   /** Names of data in another system, of which this system has no knowledge; and names that are no names of it. */
   otherNames: readonly string[]
   located: Serve
-  wantLocated: Extract<LocalityAnswer, { kind: 'located' }>
+  wantLocated: LocatedAnswer
   /** Requests that only measure: the location stays, whatever their responses are. Default: none. */
   isOptional?: (request: DataRequest) => boolean
   /** Valid responses without a usable size: the location stays. */

@@ -8,18 +8,20 @@ export type { LocalityErrorCode } from '../core/data-source/error-code.ts'
 /** The query of a claim, without its system. */
 export type LocalityQuery = SourceQuery
 
+export interface LocatedAnswer {
+  kind: 'located'
+  /** A URI. The mapping of the configuration gives the clusters. */
+  location: string
+  /** The clusters, if the system knows them. Then the mapping is not used. */
+  clusters?: readonly string[]
+  bytes?: number
+  /** Whether the data has at least this size, because it was not measured completely. */
+  bytesAreMinimum?: boolean
+  etag?: string
+}
+
 export type LocalityAnswer =
-  | {
-      kind: 'located'
-      /** A URI. The mapping of the configuration gives the clusters. */
-      location: string
-      /** The clusters, if the system knows them. Then the mapping is not used. */
-      clusters?: readonly string[]
-      bytes?: number
-      /** Whether the data has at least this size, because it was not measured completely. */
-      bytesAreMinimum?: boolean
-      etag?: string
-    }
+  | LocatedAnswer
   | { kind: 'unchanged' }
   /** The system has no such data. */
   | { kind: 'nowhere'; reason: string }
@@ -75,9 +77,9 @@ export interface System {
   /** The result of the last health check. */
   readonly health: SystemHealth
   /** The clusters that have the located data, sorted; empty when no rule maps the location. */
-  clustersOf(answer: Extract<LocalityAnswer, { kind: 'located' }>): string[]
+  clustersOf(answer: LocatedAnswer): string[]
   /** Why the located data is in no cluster, with the remedy. Asked only if `clustersOf` is empty. */
-  whyNoCluster(answer: Extract<LocalityAnswer, { kind: 'located' }>): string
+  whyNoCluster(answer: LocatedAnswer): string
 }
 
 /** The currently configured systems. */

@@ -10,7 +10,7 @@ import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
 import { receiveBody } from './body.ts'
 import { openByteBudget } from './byte-budget.ts'
-import type { Answer } from './call.ts'
+import type { Serve } from './call.ts'
 import { watchConnections } from './connections.ts'
 import { serveInterpreter } from './interpreter.ts'
 import type { ServerLimits } from './limits.ts'
@@ -54,7 +54,7 @@ interface Endpoint {
   path: string
   /** The expected body, for error messages. */
   expects: string
-  serve(body: string): Answer
+  serve: Serve
 }
 
 /** Builds the server. `fastify.listen` starts it, `close` stops it. */

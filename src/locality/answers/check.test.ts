@@ -1,22 +1,23 @@
 import { expect, test } from 'vitest'
 import { checkLocated, isPrintable } from './check.ts'
 
+const kind = 'located' as const
 const location = 's3://lake/t'
 
 test.each([
-  { name: 'a location alone', answer: { location } },
-  { name: 'everything', answer: { kind: 'located', location, clusters: ['m1'], bytes: 0, etag: 'W/"a-b"' } },
-  { name: 'an ETag without quotes', answer: { location, etag: 'v1' } },
-  { name: 'other alphabets', answer: { location: 's3://lake/größe/表/😀' } },
+  { name: 'a location alone', answer: { kind, location } },
+  { name: 'everything', answer: { kind, location, clusters: ['m1'], bytes: 0, etag: 'W/"a-b"' } },
+  { name: 'an ETag without quotes', answer: { kind, location, etag: 'v1' } },
+  { name: 'other alphabets', answer: { kind, location: 's3://lake/größe/表/😀' } },
 ])('$name stays as it is', ({ answer }) => {
   expect(checkLocated(answer)).toEqual(answer)
 })
 
 test.each([
-  ...[-1, 1.5, 1e308, Number.NaN, 2 ** 53].map((bytes) => ({ answer: { location, bytes } })),
-  ...['a b', 'a\r\nb', 'ü', '"'.repeat(3), 'a'.repeat(1_025)].map((etag) => ({ answer: { location, etag } })),
+  ...[-1, 1.5, 1e308, Number.NaN, 2 ** 53].map((bytes) => ({ answer: { kind, location, bytes } })),
+  ...['a b', 'a\r\nb', 'ü', '"'.repeat(3), 'a'.repeat(1_025)].map((etag) => ({ answer: { kind, location, etag } })),
 ])('an unusable size or ETag is removed: $answer', ({ answer }) => {
-  expect(checkLocated(answer)).toEqual({ location })
+  expect(checkLocated(answer)).toEqual({ kind, location })
 })
 
 test.each([
@@ -30,13 +31,13 @@ test.each([
   { given: 's3://lake/a:b@c/t?sv=1', want: 's3://lake/a:b@c/t?sv=1' },
   { given: 's3://lake/t?region=eu', want: 's3://lake/t?region=eu' },
 ])('the location $given is stored without credentials', ({ given, want }) => {
-  expect(checkLocated({ location: given })).toEqual({ location: want })
+  expect(checkLocated({ kind, location: given })).toEqual({ kind, location: want })
 })
 
 test.each(['', `s3://${'a'.repeat(4_096)}`, 's3://a\nb', 's3://a\u0000', 's3://\ud800', 's3://\udc00a'])(
   'the location %j cannot be stored',
   (text) => {
-    expect(checkLocated({ location: text })).toBeUndefined()
+    expect(checkLocated({ kind, location: text })).toBeUndefined()
   },
 )
 
@@ -53,5 +54,5 @@ test.each([
   { bytes: 7, bytesAreMinimum: false, want: { bytes: 7 } },
   { bytes: -1, bytesAreMinimum: true, want: {} },
 ])('a minimum needs a size: $bytes, $bytesAreMinimum', ({ want, ...size }) => {
-  expect(checkLocated({ location: 's3://a', ...size })).toEqual({ location: 's3://a', ...want })
+  expect(checkLocated({ kind, location: 's3://a', ...size })).toEqual({ kind, location: 's3://a', ...want })
 })

@@ -1,5 +1,6 @@
 /** Checks queries to data systems and their answers: each query must be sendable, and each answer storable. */
 import { defined, isCount } from '../../base/json.ts'
+import type { LocatedAnswer } from '../locality.ts'
 import { withoutCredentials } from './location.ts'
 
 /** The limit in the schema of DataSources. */
@@ -16,19 +17,12 @@ export function isPrintable(text: string): boolean {
   return !UNPRINTABLE.test(text)
 }
 
-interface LocatedAnswer {
-  location: string
-  bytes?: number
-  bytesAreMinimum?: boolean
-  etag?: string
-}
-
 /** Removes credentials in the location and an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
-export function checkLocated<T extends LocatedAnswer>(answer: T): T | undefined {
+export function checkLocated(answer: LocatedAnswer): LocatedAnswer | undefined {
   const { bytes, bytesAreMinimum, etag, ...rest } = answer
   const location = withoutCredentials(answer.location)
   if (location === '' || location.length > MAX_LOCATION_LENGTH || !isPrintable(location)) return undefined
   const size = isCount(bytes) ? defined({ bytes, bytesAreMinimum: bytesAreMinimum === true || undefined }) : {}
   const isStorable = etag !== undefined && etag.length <= MAX_ETAG_LENGTH && ETAG.test(etag)
-  return { ...rest, location, ...size, ...defined({ etag: isStorable ? etag : undefined }) } as T
+  return { ...rest, location, ...size, ...defined({ etag: isStorable ? etag : undefined }) }
 }

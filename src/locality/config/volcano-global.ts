@@ -71,7 +71,7 @@ export interface DecodedFile {
  */
 export function readVolcanoGlobal(file: string, text: string, known: Iterable<string>): DecodedFile | undefined {
   const document = parseGoJson(text)
-  if (!isObject(document) || hasOwnField(document)) return undefined
+  if (!isObject(document) || hasFieldOutside(PLUGIN_CONFIG, systemSchema, document)) return undefined
   const report: GoReport = { errors: [], warnings: [] }
   const decoded = decodeGo(PLUGIN_CONFIG, document, '', report) as GivenSystem
   if (!isForPlugin(decoded.system, file, known)) return undefined
@@ -97,15 +97,11 @@ function isForPlugin(system: string | undefined, file: string, known: Iterable<s
   return basename(file) === PLUGIN && ![...known].some((plugin) => plugin === system)
 }
 
-/** Whether a document has a field that only files of Lodestone have. */
-function hasOwnField(document: unknown): boolean {
-  return hasFieldOutside(PLUGIN_CONFIG, systemSchema, document)
-}
-
 interface ObjectSchema {
   properties?: Readonly<Record<string, ObjectSchema | object>>
 }
 
+/** Whether a document has a field that only files of Lodestone have: one of the schema that the Go type lacks. */
 function hasFieldOutside(type: GoType, schema: ObjectSchema, value: unknown): boolean {
   if (typeof type === 'string' || !('struct' in type)) return false
   const { properties = {} } = schema

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
+import type { NamedTable } from '../answers/absence-message.ts'
 import { dataLocation } from '../answers/iceberg.ts'
 import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
@@ -31,8 +32,8 @@ interface TableName {
   catalog: string
   database: string
   table: string
-  /** The unencoded names of the database and the table, as in a list of tables. */
-  plain: { namespace: string; table: string }
+  /** The unencoded names, as in a list of tables. */
+  plain: NamedTable
 }
 
 type SendTo = (path: string, parameters: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<HttpResponse>

@@ -14,7 +14,14 @@ import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { text } from '../config/schema.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { readJson, tryJson } from '../http/json.ts'
-import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery, optional } from '../locality.ts'
+import {
+  type LocalityAnswer,
+  LocalityError,
+  type LocalityPlugin,
+  type LocalityQuery,
+  type LocatedAnswer,
+  optional,
+} from '../locality.ts'
 import { readTable } from './iceberg-table.ts'
 
 export const icebergRest: SystemDefinition = {
@@ -78,7 +85,7 @@ async function loadPaths(
   http: HttpClient,
   base: string,
   warehouse: string | undefined,
-  configured: { prefix: string | undefined; separator: string | undefined },
+  configured: Omit<CatalogPaths, 'hasViews'>,
   signal: AbortSignal,
 ): Promise<CatalogPaths> {
   const query = warehouse === undefined ? '' : `?warehouse=${encodeURIComponent(warehouse)}`
@@ -87,10 +94,7 @@ async function loadPaths(
     const details = [warehouse && `warehouse ${warehouse}`, errorType(tryJson(response))].filter(Boolean)
     throw http.refusal(response, details.join(', ') || undefined)
   }
-  const paths = parseCatalogConfig(
-    readJson(response),
-    defined({ prefix: configured.prefix, separator: configured.separator }),
-  )
+  const paths = parseCatalogConfig(readJson(response), configured)
   if (paths === undefined)
     throw new LocalityError('invalidResponse', `${response.what}: the answer is not a catalog's configuration`)
   return paths
@@ -101,8 +105,8 @@ interface TableName {
   namespace: readonly string[]
   /** Encoded for a URL. */
   table: string
-  /** The unencoded table, and the last part of its namespace. */
-  plain: { namespace: string; table: string }
+  /** The unencoded names. */
+  plain: NamedTable
 }
 
 function parseName({ type, name }: LocalityQuery): TableName {
@@ -112,13 +116,10 @@ function parseName({ type, name }: LocalityQuery): TableName {
   const parts = splitName(name) ?? []
   const encoded = parts.map(pathSegment).filter((part) => part !== undefined)
   const table = encoded.pop()
-  if (table === undefined || encoded.length === 0 || encoded.length < parts.length - 1) throw invalidName(name)
+  if (table === undefined || encoded.length === 0 || encoded.length < parts.length - 1)
+    throw new LocalityError('rejected', `${name}: must be namespace.table; parts with dots go into double quotes`)
   const plain = { namespace: parts.at(-2) ?? '', table: parts.at(-1) ?? '' }
   return { namespace: encoded, table, plain }
-}
-
-function invalidName(name: string): LocalityError {
-  return new LocalityError('rejected', `${name}: must be namespace.table; parts with dots go into double quotes`)
 }
 
 const DEFAULT_SEPARATOR = '%1F'
@@ -173,16 +174,14 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   return { kind: 'located', ...readTable(response, query), ...defined({ etag }) }
 }
 
-type Located = Extract<LocalityAnswer, { kind: 'located' }>
-
 /** Whether an answer lacks the size of a snapshot. A table may have thousands of them, so the first request is for those with a branch or tag. */
-function isUnmeasured(answer: LocalityAnswer, { attributes }: LocalityQuery): answer is Located {
+function isUnmeasured(answer: LocalityAnswer, { attributes }: LocalityQuery): answer is LocatedAnswer {
   return answer.kind === 'located' && answer.bytes === undefined && attributes['snapshot-id'] !== undefined
 }
 
 /** Adds the size of the snapshot of a query, if the response with all snapshots has it. */
 async function measure(
-  answer: Located,
+  answer: LocatedAnswer,
   query: LocalityQuery,
   all: Promise<HttpResponse>,
   http: HttpClient,

@@ -30,7 +30,7 @@ const TYPES = ['path', 'directory', 'file']
 
 function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
-  const nodes = openNameNodes(config.endpoint.urls, http, hadoopException)
+  const nodes = openNameNodes(config.endpoint.urls, http)
   const defaultFs = String(config.extra['defaultFs'] ?? `hdfs://${new URL(config.endpoint.urls[0] ?? '').hostname}`)
   const fileSystem = { root: defaultFs.replace(/\/$/, ''), servers: config.endpoint.urls }
 
@@ -137,20 +137,13 @@ interface NameNodes {
   send(path: string, signal: AbortSignal): Promise<HttpResponse>
 }
 
-/**
- * @param urls one for each server
- * @param exceptionOf returns the class of the exception in a response
- */
-function openNameNodes(
-  urls: readonly string[],
-  http: HttpClient,
-  exceptionOf: (response: HttpResponse) => string | undefined,
-): NameNodes {
+/** @param urls one for each server */
+function openNameNodes(urls: readonly string[], http: HttpClient): NameNodes {
   const failover = openFailover(urls)
 
   async function ask(url: string, path: string, signal: AbortSignal): Promise<HttpResponse> {
     const response = await http.exchange({ method: 'GET', url: `${url}${path}` }, signal)
-    const exception = exceptionOf(response)
+    const exception = hadoopException(response)
     if (exception !== undefined && ELSEWHERE.has(exception)) {
       throw new LocalityError('unavailable', `${response.what}: ${exception}`)
     }

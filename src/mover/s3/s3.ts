@@ -30,7 +30,6 @@ export interface BucketOptions {
 }
 
 export interface Bucket {
-  readonly name: string
   /** `s3://bucket/key`. */
   objectUri(key: string): string
   /** Makes one attempt and returns the response of any status. It follows one redirect to the same origin. */
@@ -126,7 +125,6 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
   }
 
   return {
-    name,
     objectUri,
     exchange,
     retry: options.retry,

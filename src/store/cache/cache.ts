@@ -11,7 +11,6 @@ export interface ObjectChange<T> {
 /** A new state that a list fills page by page. Readers see the previous state until `commit`. */
 export interface StagedObjects<T> {
   add(object: T): void
-  readonly size: number
 }
 
 export class ObjectCache<T extends K8sObject> {
@@ -72,9 +71,6 @@ export class ObjectCache<T extends K8sObject> {
       add: (object) => {
         const present = this.#table.get(object.metadata.namespace, object.metadata.name ?? '')
         staged.set(present !== undefined && sameVersion(present, object) ? present : object)
-      },
-      get size() {
-        return staged.size
       },
     }
   }

@@ -12,10 +12,6 @@ export class PendingBytes {
     this.#tooLarge = tooLarge
   }
 
-  get size(): number {
-    return this.#size
-  }
-
   /** Appends a part. Throws, and drops all bytes, when there are more than `maxBytes`. */
   hold(part: Uint8Array): void {
     this.#size += part.length

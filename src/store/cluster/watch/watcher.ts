@@ -147,7 +147,7 @@ export class FrameTooLargeError extends Error {
 
 /**
  * Searches the bytes for newlines, which are never part of a multi-byte character. Only whole lines are decoded, so a chunk may end inside
- * a character.
+ * a character. An incomplete line at the end of a stream is lost, and the next watch repeats its event.
  */
 export class FrameDecoder {
   readonly #pending: PendingBytes
@@ -169,10 +169,5 @@ export class FrameDecoder {
       if (line.trim() !== '') yield line
     }
     this.#pending.hold(chunk.subarray(start))
-  }
-
-  /** The number of bytes of an incomplete line. At the end of a stream, this event is lost, and the next watch repeats it. */
-  get pendingBytes(): number {
-    return this.#pending.size
   }
 }
