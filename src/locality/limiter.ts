@@ -1,9 +1,8 @@
 /** Limits the requests to one system: how many run at once, and how many begin each second. */
 
 import pLimit from 'p-limit'
-import { type Clock, sleep } from '../base/time/clock.ts'
+import { type Clock, sleep, untilAborted } from '../base/time/clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
-import { untilAborted } from './http/abort.ts'
 
 export interface LimiterOptions {
   maxConcurrent: number

@@ -41,3 +41,38 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
     }
   })
 }
+
+/** Settles as `work` does, or rejects with the reason of `signal` when it aborts first. The work continues. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const ended = Promise.withResolvers<never>()
+  const end = () => ended.reject(signal.reason)
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    return await Promise.race([ended.promise, work])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}
+
+/**
+ * Runs `work` with a signal that aborts with `outer`, or with the reason `late` after `timeoutMs`. Then it rejects with the reason, whatever the
+ * work does. Unlike with `AbortSignal.any`, no listener stays on a signal that lives as long as the process.
+ */
+export async function withTimeout<T>(
+  { timeoutMs, late }: { timeoutMs: number; late: Error },
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController()
+  const timer = setTimeout(() => ending.abort(late), timeoutMs)
+  const forward = () => ending.abort(outer.reason)
+  if (outer.aborted) forward()
+  outer.addEventListener('abort', forward, { once: true })
+  try {
+    return await untilAborted(work(ending.signal), ending.signal)
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener('abort', forward)
+  }
+}

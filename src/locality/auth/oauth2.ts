@@ -1,7 +1,6 @@
 /** Access tokens by OAuth2 client credentials (RFC 6749, 4.4). Requests share a token, which is renewed before it expires. */
 import { defined } from '../../base/json.ts'
-import type { Clock } from '../../base/time/clock.ts'
-import { untilAborted } from '../http/abort.ts'
+import { type Clock, untilAborted } from '../../base/time/clock.ts'
 import { errorOfStatus } from '../http/http-error.ts'
 import { tryJson } from '../http/json.ts'
 import type { HttpRequest, HttpResponse, HttpTransport } from '../http/transport.ts'

@@ -1,7 +1,7 @@
 /** Sends HTTP requests with limits of time, size and number. Failures are `LocalityError`s. */
+import { withTimeout } from '../../base/time/clock.ts'
 import { Limiter, type LimiterOptions } from '../limiter.ts'
 import { LocalityError } from '../locality.ts'
-import { withSignals } from './abort.ts'
 import { openBodyReader } from './body.ts'
 import { type DispatchersOptions, loadHttpClient, openDispatchers } from './dispatchers.ts'
 import { errorOfFailure } from './http-error.ts'
@@ -48,16 +48,15 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
     const { dispatcher, proxy } = await dispatchers.routeTo(new URL(request.url))
     const name = requestTitle(request)
     const what = proxy === undefined ? name : `${name} through proxy ${proxy}`
-    const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(), timeoutMs)
+    const late = new LocalityError('timeout', `${what}: no response within ${timeoutMs} ms`)
     try {
-      return await withSignals([signal, limit.signal], async (either) => {
+      return await withTimeout({ timeoutMs, late }, signal, async (limited) => {
         const { statusCode, headers, body } = await send(request.url, {
           dispatcher,
           method: request.method,
           headers: { accept: 'application/json', 'accept-encoding': 'gzip', ...request.headers },
           body: request.body ?? null,
-          signal: either,
+          signal: limited,
         })
         const flat = flatten(headers)
         const text = await bodies.read(body, flat['content-encoding'], what)
@@ -65,11 +64,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
       })
     } catch (error) {
       signal.throwIfAborted()
-      if (limit.signal.aborted)
-        throw new LocalityError('timeout', `${what}: no response within ${timeoutMs} ms`, { cause: error })
       throw errorOfFailure(what, error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -1,9 +1,8 @@
 /** The Thrift client of plugins: connects to one of the configured servers for each query, within the limits of the system. */
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, withTimeout } from '../../base/time/clock.ts'
 import { needSecret, readSecret } from '../auth/credentials.ts'
 import type { SystemConfig } from '../config/config.ts'
 import { openFailover } from '../failover.ts'
-import { withSignals } from '../http/abort.ts'
 import { readTls } from '../http/dispatchers.ts'
 import { errorOfFailure } from '../http/http-error.ts'
 import { Limiter } from '../limiter.ts'
@@ -47,22 +46,17 @@ export function openThriftClient(config: SystemConfig, clock: Clock): ThriftClie
     query: (connection: ThriftConnection) => Promise<T>,
   ): Promise<T> {
     const { timeoutMs } = retry
-    const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(), timeoutMs)
+    const late = new LocalityError('timeout', `no response within ${timeoutMs} ms`)
     try {
-      return await withSignals([signal, limit.signal], (either) =>
-        withConnection({ ...hostAndPort(url), ...tls }, either, async (connection) => {
+      return await withTimeout({ timeoutMs, late }, signal, (limited) =>
+        withConnection({ ...hostAndPort(url), ...tls }, limited, async (connection) => {
           await begin(connection)
           return query(connection)
         }),
       )
     } catch (error) {
       signal.throwIfAborted()
-      const name = `${what} at ${url}`
-      if (limit.signal.aborted) throw new LocalityError('timeout', `${name}: no response within ${timeoutMs} ms`)
-      throw thriftError(name, error)
-    } finally {
-      clearTimeout(timer)
+      throw thriftError(`${what} at ${url}`, error)
     }
   }
 

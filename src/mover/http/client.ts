@@ -1,4 +1,5 @@
 /** HTTP client of the mover: connections that are used again, and errors that say whether to retry. */
+import { untilAborted } from '../../base/time/clock.ts'
 import { MoverError } from '../mover-error.ts'
 import { Connection } from './connection.ts'
 import { ConnectionError, explain } from './connection-error.ts'
@@ -35,11 +36,8 @@ export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOpt
   /** Opens a connection. A server that does not answer does not delay the reason of the signal. */
   async function open(origin: string, signal: AbortSignal): Promise<Connection> {
     const opening = Connection.open(origin, openSocket, stallMs)
-    const aborted = Promise.withResolvers<never>()
-    const abort = () => aborted.reject(signal.reason)
-    signal.addEventListener('abort', abort)
     try {
-      const connection = await Promise.race([opening, aborted.promise])
+      const connection = await untilAborted(opening, signal)
       connections.set(connection, origin)
       return connection
     } catch (error) {
@@ -48,8 +46,6 @@ export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOpt
         () => undefined,
       )
       throw error
-    } finally {
-      signal.removeEventListener('abort', abort)
     }
   }
 

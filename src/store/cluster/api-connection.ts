@@ -1,6 +1,7 @@
 /** Sends requests to one API server, as JSON over HTTP. Credentials may change at any time. */
 import { defined } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
+import { untilAborted, withTimeout } from '../../base/time/clock.ts'
 import { ApiError, RequestError, readApiError } from './api-error.ts'
 import { type CredentialsLifetime, credentialsLifetime } from './credentials-lifetime.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
@@ -123,11 +124,14 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     },
     sourceProblem: () => source.problem?.(),
     async request(method, path, input = {}) {
+      const { timeoutMs = DEFAULT_TIMEOUT_MS, signal = new AbortController().signal } = input
+      const late = Object.assign(new Error(`no response within ${timeoutMs} ms`), { code: 'ETIMEDOUT' })
       try {
         // A credential plugin may wait for a login. The user may press Ctrl-C instead.
-        const credentials = await untilAborted(source.read(), input.signal)
-        const text = await withTimeout(input, async (signal) =>
-          readText(await send(method, path, input, signal, credentials), MAX_RESPONSE_BYTES),
+        const credentials = await untilAborted(source.read(), signal)
+        // While undici connects, for instance through a proxy, it does not look at the signal.
+        const text = await withTimeout({ timeoutMs, late }, signal, async (limited) =>
+          readText(await send(method, path, input, limited, credentials), MAX_RESPONSE_BYTES),
         )
         return text === '' ? undefined : (JSON.parse(text) as unknown)
       } catch (error) {
@@ -137,7 +141,7 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     async stream(path, input) {
       try {
         const credentials = await untilAborted(source.read(), input.signal)
-        // While undici connects, for instance through a proxy, it does not look at the signal.
+        // As for a request.
         return await untilAborted(send('GET', path, input, input.signal, credentials), input.signal)
       } catch (error) {
         throw explain(error, `GET ${path}`)
@@ -145,37 +149,6 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     },
     close: () => transport.close(),
   }
-}
-
-/** Runs a request until its timeout or its signal aborts it. */
-async function withTimeout<T>(
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: Pick<RequestInput, 'timeoutMs' | 'signal'>,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const abort = new AbortController()
-  const late = Object.assign(new Error(`no response within ${timeoutMs} ms`), { code: 'ETIMEDOUT' })
-  const timer = setTimeout(() => abort.abort(late), timeoutMs)
-  const forward = (): void => abort.abort(signal?.reason)
-  if (signal?.aborted === true) forward()
-  signal?.addEventListener('abort', forward)
-  try {
-    // As for a stream.
-    return await untilAborted(run(abort.signal), abort.signal)
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', forward)
-  }
-}
-
-/** Settles as `running` does, or rejects with the reason of the signal. */
-function untilAborted<T>(running: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return running
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    running.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }
 
 /** Adds the request to an error. An error for a refused connection to several addresses has a code, but no message. */
