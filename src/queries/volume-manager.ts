@@ -19,12 +19,11 @@ import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { moverToPreempt, overdueMovers } from '../core/volume-manager/schedule/preemption.ts'
 import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { moverAllowance } from '../core/volume-manager/schedule/shares.ts'
-import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
 import { managerMovers } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
-import { directoryUsers, lastUseEnd } from './volume-users.ts'
+import { directoryUsers, lastUseEnd, type MountingPod } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
 export interface KnownMovers
@@ -170,8 +169,6 @@ function managersIn(namespace: string | undefined, store: ObjectStore): string[]
 function managersBy(store: ObjectStore, index: string, key: string): string[] {
   return store.byIndex(volumeManagers, index, key).map(keyOfObject)
 }
-
-type MountingPod = Pod & CachedUse
 
 /** Returns the mover of a changed pod if it occupies no slot now: it ended, or was deleted. */
 function endedMover(before: Pod | undefined, after: Pod | undefined): Pod | undefined {

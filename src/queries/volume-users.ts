@@ -10,7 +10,8 @@ import { latestTime } from '../core/volume-manager/time.ts'
 import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-type MountingPod = Pod & CachedUse
+/** A cached pod that is no mover. */
+export type MountingPod = Pod & CachedUse
 
 /**
  * Returns the pods that mount a directory, or a PersistentVolumeClaim of the namespace. Pods of every namespace may mount a directory. A

@@ -12,9 +12,8 @@ import {
   type UsedData,
 } from '../../core/transfer-cost/transfer-cost.ts'
 import { type Change, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
-import { gatherBindingInput } from '../binding.ts'
 import { bindingNamed } from '../workload.ts'
-import type { World } from './world.ts'
+import { gatherDecisionInput, type World } from './world.ts'
 
 /** The cost of a cluster to which a workload may go. */
 export interface CandidateCost extends TransferCost {
@@ -149,10 +148,8 @@ const NO_DATA: WorkloadData = { data: [], by: 'money' }
 
 /** The data of a workload, as its decision sees it, and the figure by which it ranks clusters. */
 function workloadData({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): WorkloadData {
-  const { store, now, scope, karmadaRules, timing, kinds, matrix } = world
-  const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, store)
+  const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, world.store)
   if (!binding) return NO_DATA
-  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
-  const { claims } = gatherBindingInput(binding, binding, context)
+  const { claims } = gatherDecisionInput(binding, binding, world)
   return { data: dataOfClaims(claims), by: rankedFigure(claims) ?? 'money' }
 }

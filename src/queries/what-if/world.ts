@@ -4,6 +4,7 @@ import { type Cluster, clusters, type ResourceBinding } from '../../api/karmada.
 import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
+import type { BindingInput } from '../../core/resource-binding/input.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
@@ -122,10 +123,19 @@ export function predictOutcome(
 export function gatherSettleInput(
   written: ResourceBinding,
   stored: ResourceBinding,
-  { store, fleet, now, scope, timing, kinds, karmadaRules, matrix }: World,
+  world: World,
 ): Omit<SettleInput, 'isQueued'> {
-  const context = { store, now, clusterScopedClaims: scope, karmadaRules, timing, kinds, matrix }
-  return { ...gatherBindingInput(written, stored, context), clusters: fleet.clusters, fleet }
+  const { fleet } = world
+  return { ...gatherDecisionInput(written, stored, world), clusters: fleet.clusters, fleet }
+}
+
+/** Gathers what the decision on a binding reads in a world. */
+export function gatherDecisionInput(
+  written: ResourceBinding,
+  stored: ResourceBinding,
+  { scope, ...world }: World,
+): BindingInput {
+  return gatherBindingInput(written, stored, { ...world, clusterScopedClaims: scope })
 }
 
 /** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
