@@ -1,7 +1,8 @@
 /** The store of an API server: a reflector keeps each kind current, and writes go to the server. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
-import { type AnyCachedKind, kindKey } from '../any-kind.ts'
+import type { AnyCachedKind } from '../any-kind.ts'
 import { CachedStore } from '../cache/cached-store.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
 import type { CreateOptions, ObjectName, ObjectStore, PatchOptions, WriteOptions } from '../store.ts'
@@ -38,7 +39,7 @@ export function openClusterStore(input: ClusterStoreInput): ClusterStore {
 class ReflectedStore extends CachedStore implements ClusterStore {
   readonly #connection: ApiConnection
   readonly #limit: WriteLimit
-  readonly #reflectors = new Map<string, Reflector>()
+  readonly #reflectors: readonly { kind: string; reflector: Reflector }[]
   readonly #waiting = new Set<() => void>()
   #stopped = false
 
@@ -47,8 +48,9 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     super(kinds, completeObserver(observer))
     this.#connection = connection
     this.#limit = new WriteLimit(clock, { writesPerSecond, burst })
-    for (const kind of this.kindCaches.values()) {
-      const reflector = new Reflector({
+    this.#reflectors = [...this.kindCaches.values()].map((kind) => ({
+      kind: kind.type.kind,
+      reflector: new Reflector({
         connection,
         kind,
         clock,
@@ -57,31 +59,25 @@ class ReflectedStore extends CachedStore implements ClusterStore {
         setUnavailable: (unavailable) => this.setUnavailable(kind.type, unavailable),
         synced: () => this.#announce(),
         options,
-      })
-      this.#reflectors.set(kindKey(kind.type), reflector)
-    }
+      }),
+    }))
   }
 
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#stopped) throw new Error('the store was stopped')
-    for (const reflector of this.#reflectors.values()) reflector.start()
+    for (const { reflector } of this.#reflectors) reflector.start()
     await this.#untilSynced(signal)
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     this.#limit.stop()
-    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
+    await Promise.all(this.#reflectors.map(({ reflector }) => reflector.stop()))
   }
 
   contactAges(): readonly ContactAge[] {
-    return [...this.kindCaches.values()].map(({ type }) => {
-      const { kind } = type
-      const reflector = this.#reflectors.get(kindKey(type))
-      const ageMs = reflector?.contactAgeMs()
-      return ageMs === undefined ? { kind } : { kind, ageMs }
-    })
+    return this.#reflectors.map(({ kind, reflector }) => defined({ kind, ageMs: reflector.contactAgeMs() }))
   }
 
   async create<T extends K8sObject>(type: ResourceType<T>, object: T, options?: CreateOptions): Promise<T> {

@@ -51,7 +51,7 @@ export class ReplicaList {
     return this.#update(JSON.stringify({ ...own, time }))
   }
 
-  /** Removes this replica. Does nothing when it is not in the list. */
+  /** Removes this replica. Throws as `announce` does. */
   async leave(): Promise<void> {
     await this.#update(undefined)
   }

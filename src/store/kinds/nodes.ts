@@ -51,7 +51,5 @@ const nodeKind: CachedKind<Node> = {
   optional: true,
 }
 
-// A configured table cannot replace the entries of these two: their paths are those of Kubernetes.
-
 /** The kinds that are cached only when data is moved. */
 export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

@@ -1,5 +1,4 @@
-/** The cached kinds for volumes: VolumeManagers, nodes and pods. Only gated pods keep their whole spec. */
-
+/** The cached kinds for volumes: VolumeManagers and pods. Only gated pods keep their whole spec. */
 import {
   CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
@@ -76,6 +75,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   absence: 'confirm',
 }
 
+/** A configured table cannot replace the entry of pods: their paths are those of Kubernetes. */
 const asWorkload = workloadKind(pods, SHIPPED_KINDS)
 
 /** A cached pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
