@@ -34,7 +34,7 @@ export function openHealth({
 }: Pick<HealthOptions, 'notReady' | 'warnings' | 'log' | 'metrics'> & { config: Config }): Promise<HealthServer> {
   const { healthHost, healthPort: port, livenessStallSeconds } = config.server
   return listen(
-    { host: healthHost, port, option: '--health-port', portKey: 'server.healthPort', hostKey: 'server.healthHost' },
+    { host: healthHost, port, option: '--health-port', portKey: 'server.healthPort', hostSetting: 'server.healthHost' },
     (host) => openHealthServer({ host, port, livenessStallMs: livenessStallSeconds * 1000, ...options }),
   )
 }
@@ -114,7 +114,7 @@ export function openAdmissionServer({
 /** Resolves to the port when the admission server listens. */
 export async function listenForReviews({ fastify }: AdmissionServer, config: Config): Promise<number> {
   const { host, port } = config.server
-  const address = { host, port, option: '--port', portKey: 'server.port', hostKey: 'server.host' }
+  const address = { host, port, option: '--port', portKey: 'server.port', hostSetting: 'server.host' }
   await listen(address, (usable) => fastify.listen({ host: usable, port }))
   return (fastify.server.address() as AddressInfo).port
 }

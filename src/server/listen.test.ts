@@ -21,9 +21,38 @@ test.each(['0.0.0.0', '127.0.0.1', '::1', 'localhost'])('the host %s is used as 
   expect(usableHost(host, {})).toBe(host)
 })
 
+test.each([
+  {
+    code: 'EADDRNOTAVAIL',
+    given: { hostSetting: 'server.host' },
+    want: 'the host is not an address of this machine; change server.host',
+  },
+  {
+    code: 'EADDRNOTAVAIL',
+    given: { hostSetting: '--address' },
+    want: 'the host is not an address of this machine; change --address',
+  },
+  { code: 'ENOTFOUND', given: { hostSetting: '--address' }, want: 'the host has no address; change --address' },
+  {
+    code: 'EADDRINUSE',
+    given: { hostSetting: '--address' },
+    want: 'another process uses the port; choose another one with --port, 0 for a free one',
+  },
+  {
+    code: 'EADDRINUSE',
+    given: { hostSetting: 'server.host', portKey: 'server.port' },
+    want: 'another process uses the port; choose another one with --port or server.port, 0 for a free one',
+  },
+])('$code names the setting to change: $want', async ({ code, given, want }) => {
+  const refused = listen({ host: '10.9.9.9', port: 443, option: '--port', ...given }, async () => {
+    throw Object.assign(new Error('refused'), { code })
+  })
+  await expect(refused).rejects.toThrow(`cannot listen on 10.9.9.9:443: ${want}`)
+})
+
 test('a server that listens on every address has a client of IPv4, as in every cluster before', async () => {
   const server = createServer((socket) => socket.end('hello'))
-  await listen({ host: '::', port: 0, option: '--port' }, async (host) => {
+  await listen({ host: '::', port: 0, option: '--port', hostSetting: '--address' }, async (host) => {
     server.listen(0, host)
     await once(server, 'listening')
   })

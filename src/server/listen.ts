@@ -9,10 +9,11 @@ const EVERY_IPV4_ADDRESS = '0.0.0.0'
 export interface ListenAddress {
   host: string
   port: number
-  /** The option of the port, and the configuration keys of the port and the host. A command without configuration has no keys. */
+  /** The option of the port, and its key of the configuration, if it has one. */
   option: string
   portKey?: string
-  hostKey?: string
+  /** The option or key that names the host. */
+  hostSetting: string
 }
 
 /** The cause and the way out of each error that the user can solve. */
@@ -21,8 +22,8 @@ const CAUSES: Readonly<Record<string, (address: ListenAddress) => string>> = {
     `another process uses the port; choose another one with ${describeOption(address)}, 0 for a free one`,
   EACCES: (address) =>
     `the port requires more rights; choose one above 1023 with ${describeOption(address)}, 0 for a free one`,
-  EADDRNOTAVAIL: ({ hostKey }) => `the host is not an address of this machine; change ${hostKey}`,
-  ENOTFOUND: ({ hostKey }) => `the host has no address; change ${hostKey}`,
+  EADDRNOTAVAIL: ({ hostSetting }) => `the host is not an address of this machine; change ${hostSetting}`,
+  ENOTFOUND: ({ hostSetting }) => `the host has no address; change ${hostSetting}`,
 }
 
 function describeOption({ option, portKey }: ListenAddress): string {

@@ -171,7 +171,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     })
     certificates?.subscribe(server.useCertificate)
     try {
-      const place = { host: accessOptions.address, port, option: '--port' }
+      const place = { host: accessOptions.address, port, option: '--port', hostSetting: '--address' }
       const listening = await listen(place, (usable) => server.listen({ host: usable, port }))
       const { address, hint } = begin(listening)
       io.stdout.write(`The page is at ${address}\n${hint} Press Ctrl-C to stop.\n`)
