@@ -1,12 +1,13 @@
 /** The blobs of a container, as downloads and uploads need them. */
 import { md5FromBase64 } from '../../base/checksum.ts'
 import { defined } from '../../base/json.ts'
+import { hashOpenFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { azureErrorCode, errorOfAnswer } from './azure-error.ts'
 import type { Container } from './container.ts'
 import { parseBlobListing } from './listing.ts'
-import { localMd5, sendFile } from './upload-file.ts'
+import { sendFile } from './upload-file.ts'
 
 /** A page with the largest names and metadata stays below the limit of a response. */
 const PAGE_SIZE = '1000'
@@ -62,7 +63,7 @@ export function createAzureStore(container: Container): ObjectStore {
       return value === undefined ? undefined : { algorithm: 'md5', value }
     },
     hasContent: async ({ md5 }, local, signal, looked) =>
-      md5 !== undefined && (await localMd5(local, signal, looked)) === md5,
+      md5 !== undefined && (await hashOpenFile(local, 'md5', signal, looked)) === md5,
     upload: (key, local, expected, progress, signal) =>
       sendFile({ ...local, container, key, expected, progress }, signal),
   }

@@ -1,6 +1,5 @@
 /** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
 import { createHash, randomBytes } from 'node:crypto'
-import { hashFile } from '../checksum/hashing.ts'
 import { partAt, partCount } from '../objects/byte-ranges.ts'
 import { type KeptHeaders, keptHeaders, sendConditionally } from '../objects/conditional.ts'
 import { type ExpectedObject, type LocalFile, type ObjectRequest, unquoteEtag } from '../objects/object-store.ts'
@@ -62,15 +61,6 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<s
   }
   const headers = { ...keptHeaders(expected, KEPT), 'x-ms-blob-content-md5': whole.digest('base64') }
   return sendWrite({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) })
-}
-
-/** The MD5 of a file in hexadecimal. It calls `looked` after each read with the number of bytes. */
-export function localMd5(
-  { file, size }: LocalFile,
-  signal: AbortSignal,
-  looked: (bytes: number) => void,
-): Promise<string> {
-  return hashFile(`/proc/self/fd/${file.fd}`, 'md5', signal, { start: 0, end: size }, looked)
 }
 
 /** The body of Put Block List. The IDs are base64, so nothing is escaped. */

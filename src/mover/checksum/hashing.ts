@@ -1,6 +1,6 @@
 /** Computes the checksums that S3 servers use. */
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { ChecksumAlgorithm } from '../../base/checksum.ts'
 import { createCrc, type Hasher } from './crc.ts'
@@ -55,4 +55,14 @@ export async function hashFile(
   } finally {
     await file.close()
   }
+}
+
+/** As `hashFile`, of the first `size` bytes of an open file, since its path may have another file meanwhile. */
+export function hashOpenFile(
+  { file, size }: { file: FileHandle; size: number },
+  algorithm: ChecksumAlgorithm,
+  signal: AbortSignal,
+  read: (bytes: number) => void,
+): Promise<string> {
+  return hashFile(`/proc/self/fd/${file.fd}`, algorithm, signal, { start: 0, end: size }, read)
 }

@@ -39,10 +39,7 @@ export async function locate(root: string, target: string, inPlace = false): Pro
     throw new MoverError('Rejected', `the target ${target} is not below the root ${root}`)
   }
   const real = join(base, below)
-  for (let at = real; at !== base; at = dirname(at)) {
-    if (at !== real && (await isLink(at))) throw linkError(at)
-  }
-  if (await isLink(real)) throw linkError(real)
+  for (let at = real; at !== base; at = dirname(at)) if (await isLink(at)) throw linkError(at)
   const state = join(dirname(real), `.${basename(real)}.mover`)
   if (await isLink(state)) throw linkError(state)
   return { target: real, state, files: inPlace ? real : join(state, 'files'), parts: join(state, 'parts') }

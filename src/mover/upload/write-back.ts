@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { firstCharacters } from '../../base/first-characters.ts'
 import { defined, without } from '../../base/json.ts'
 import type { ListedObject } from '../../base/objects.ts'
-import { hashFile } from '../checksum/hashing.ts'
+import { hashOpenFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
 import { uploadPartSize } from '../objects/byte-ranges.ts'
 import { type ExpectedObject, type LocalFile, type ObjectStore, unquoteEtag } from '../objects/object-store.ts'
@@ -134,7 +134,9 @@ async function markOf(
   signal: AbortSignal,
   look: (bytes: number) => void,
 ): Promise<Mark> {
-  return Date.now() - mtimeMs > UNSETTLED_MS ? { mtimeMs } : { sha256: await hashLocal(local, 'sha256', signal, look) }
+  return Date.now() - mtimeMs > UNSETTLED_MS
+    ? { mtimeMs }
+    : { sha256: await hashOpenFile(local, 'sha256', signal, look) }
 }
 
 function isOfSameTime(base: BaseObject | undefined, { size, mtimeMs }: Seen): boolean {
@@ -152,7 +154,7 @@ async function isUntouched(
   if (isOfSameTime(base, stats)) return true
   if (base.size !== stats.size) return false
   if (base.sha256 !== undefined)
-    return base.sha256 === (mark.sha256 ?? (await hashLocal(local, 'sha256', signal, look)))
+    return base.sha256 === (mark.sha256 ?? (await hashOpenFile(local, 'sha256', signal, look)))
   // The object of a conflict is not that of the file.
   return base.conflict === undefined && store.hasContent(base, local, signal, look)
 }
@@ -220,17 +222,7 @@ async function hasSameContent(
   if (object.size !== local.size) return false
   const checksum = store.checksumOf(headers)
   if (checksum === undefined) return store.hasContent(object, local, signal, look)
-  return (await hashLocal(local, checksum.algorithm, signal, look)) === checksum.value
-}
-
-/** Hashes the open file, since its path may have another file meanwhile. */
-function hashLocal(
-  { file, size }: LocalFile,
-  algorithm: Parameters<typeof hashFile>[1],
-  signal: AbortSignal,
-  look: (bytes: number) => void,
-): Promise<string> {
-  return hashFile(`/proc/self/fd/${file.fd}`, algorithm, signal, { start: 0, end: size }, look)
+  return (await hashOpenFile(local, checksum.algorithm, signal, look)) === checksum.value
 }
 
 const COPY_HASH_LENGTH = 12
@@ -255,7 +247,7 @@ async function copyBeside(
   { look, settle }: Comparison,
   signal: AbortSignal,
 ): Promise<Conflict> {
-  const hash = await hashLocal(local, 'sha256', signal, look)
+  const hash = await hashOpenFile(local, 'sha256', signal, look)
   const copy = copyKey(key, hash)
   needValidKey(store, copy)
   const isThere = (await currentObject(store, copy, signal)) !== undefined
