@@ -30,12 +30,12 @@ const TYPES = ['path', 'directory', 'file']
 
 function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
-  const nodes = openNameNodes(config.endpoint.urls, http)
+  const failover = openFailover(config.endpoint.urls)
   const defaultFs = String(config.extra['defaultFs'] ?? `hdfs://${new URL(config.endpoint.urls[0] ?? '').hostname}`)
   const fileSystem = { root: defaultFs.replace(/\/$/, ''), servers: config.endpoint.urls }
 
   const ask = (path: string, operation: string, signal: AbortSignal) =>
-    nodes.send(`/webhdfs/v1${path}?op=${operation}`, signal)
+    failover((url) => askNameNode(http, `${url}/webhdfs/v1${path}?op=${operation}`, signal), signal)
 
   /**
    * The size of a path; undefined when it cannot be measured. A failed measurement does not fail the query, because it needs more rights
@@ -59,7 +59,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
           throw new LocalityError('rejected', `${response.what}: ${READ_OTHERWISE}`)
         return { kind: 'nowhere', reason: `HDFS has no ${path}` }
       }
-      if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
+      if (response.status !== 200) throw refusal(response, http)
       const status = parseStatus(response)
       if (status.type === 'SYMLINK') throw new LocalityError('rejected', `${query.name}: ${SYMLINK}`)
       const bytes = await measure(encoded, status, signal)
@@ -67,7 +67,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
     },
     health: async (signal) => {
       const response = await ask('/', 'GETFILESTATUS', signal)
-      if (response.status !== 200) throw refusal(response, http.refusal(response, hadoopException(response)))
+      if (response.status !== 200) throw refusal(response, http)
       parseStatus(response)
     },
     close: () => http.close(),
@@ -102,10 +102,11 @@ function hadoopException(response: HttpResponse): string | undefined {
 }
 
 /** The error for an unsuccessful response. Hadoop sends 403 for every I/O error, so its exception decides whether access was denied. */
-function refusal(response: HttpResponse, byStatus: LocalityError): LocalityError {
+function refusal(response: HttpResponse, http: HttpClient): LocalityError {
   const exception = hadoopException(response)
+  const error = http.refusal(response, exception)
   const isAccess = exception === undefined || /^(?:AccessControl|Security|Authorization|InvalidToken)/.test(exception)
-  return response.status === 403 && !isAccess ? new LocalityError('serverError', byStatus.message) : byStatus
+  return response.status === 403 && !isAccess ? new LocalityError('serverError', error.message) : error
 }
 
 interface FileStatus {
@@ -132,25 +133,13 @@ const ELSEWHERE = new Set([
   'RouterSafeModeException',
 ])
 
-interface NameNodes {
-  /** Sends a GET to the first server that can answer. Throws the last error when none can. */
-  send(path: string, signal: AbortSignal): Promise<HttpResponse>
-}
-
-/** @param urls one for each server */
-function openNameNodes(urls: readonly string[], http: HttpClient): NameNodes {
-  const failover = openFailover(urls)
-
-  async function ask(url: string, path: string, signal: AbortSignal): Promise<HttpResponse> {
-    const response = await http.exchange({ method: 'GET', url: `${url}${path}` }, signal)
-    const exception = hadoopException(response)
-    if (exception !== undefined && ELSEWHERE.has(exception)) {
-      throw new LocalityError('unavailable', `${response.what}: ${exception}`)
-    }
-    // Another server may be healthy. Other responses are final.
-    if (response.status >= 500 || response.status === 429) throw http.refusal(response, exception)
-    return response
+/** Sends a GET to a server. Throws if it cannot answer, so that another one is asked. Other responses are final. */
+async function askNameNode(http: HttpClient, url: string, signal: AbortSignal): Promise<HttpResponse> {
+  const response = await http.exchange({ method: 'GET', url }, signal)
+  const exception = hadoopException(response)
+  if (exception !== undefined && ELSEWHERE.has(exception)) {
+    throw new LocalityError('unavailable', `${response.what}: ${exception}`)
   }
-
-  return { send: (path, signal) => failover((url) => ask(url, path, signal), signal) }
+  if (response.status >= 500 || response.status === 429) throw http.refusal(response, exception)
+  return response
 }
