@@ -1,6 +1,6 @@
 /** Finds, on a hub, the VolumeManagers that the pods of a workload name, and the bindings of the workloads that name a VolumeManager. */
-import { clusters, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
-import { type K8sObject, referenceOf } from '../api/meta.ts'
+import { clusters, isBinding, type ResourceBinding } from '../api/karmada.ts'
+import { apiVersionOf, type K8sObject, type ObjectReference, referenceOf } from '../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { ClaimAnswer } from '../core/data-source/locate.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
@@ -8,14 +8,13 @@ import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/depen
 import { interpretWorkload, type Workload } from '../core/dependencies/workload.ts'
 import { hasTarget } from '../core/placement/binding-state.ts'
 import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
-import { bindingName } from '../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { referenceTo } from '../core/workload-kinds/references.ts'
 import { kindKey } from '../store/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { workloadTypeOf } from './dependents.ts'
 import { isPropagated } from './policy.ts'
-import { bindingNamed, bindingsOfWorkload } from './workload.ts'
+import { bindingsOfWorkload, objectBinding, readObjectBinding } from './workload.ts'
 
 /** Returns the locations of a bound workload's VolumeManagers; none if workloads are not cached. */
 export function locateVolumes(bound: ResourceBinding, store: ObjectStore): ClaimAnswer[] {
@@ -27,7 +26,7 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
   if (!workload) return mayUseVolumes(bound, store) ? [locateUnread(resource)] : []
   return locationUses(workload, propagateDeps).flatMap((use) => {
     const manager = store.get(volumeManagers, namespace, use.name)
-    const binding = bindingNamed({ namespace, name: bindingName(volumeManagers.kind, use.name) }, store)
+    const binding = objectBinding(managerReference(namespace, use.name), store)
     return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) }) ?? []
   })
 }
@@ -55,11 +54,15 @@ export async function readVolumes(
   const located = await Promise.all(
     locationUses(interpretWorkload(object, kinds), dependenciesFollow).map(async (use) => {
       const manager = await store.read(volumeManagers, namespace, use.name)
-      const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
+      const binding = await readObjectBinding(managerReference(use.namespace, use.name), store)
       return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })
     }),
   )
   return located.filter((answer) => answer !== undefined)
+}
+
+function managerReference(namespace: string, name: string): ObjectReference {
+  return { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name }
 }
 
 /** Whether a policy selects a VolumeManager that has no placement yet. */

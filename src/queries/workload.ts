@@ -7,9 +7,9 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../api/karmada.ts'
-import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
+import type { ObjectReference, ResourceType } from '../api/meta.ts'
 import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
-import { bindingName } from '../core/resource-binding/derive.ts'
+import { bindingName, isBindingOf } from '../core/resource-binding/derive.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 
 /** Returns the bindings of a workload; none if the store caches no bindings. Throws `NotSyncedError` before they are cached. */
@@ -26,9 +26,38 @@ export function bindingsOfClaim(claim: DataSourceClaim, store: ObjectStore): Res
 }
 
 /** Returns the binding of an object, by the name that Karmada generates. */
-export function objectBinding(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
-  const { namespace, name } = nameOfObject(object)
-  return bindingNamed({ namespace, name: bindingName(object.kind, name) }, store)
+export function objectBinding(object: ObjectReference, store: ObjectStore): ResourceBinding | undefined {
+  const named = bindingForName(object, store)
+  return named && isBindingOf(named, object) ? named : undefined
+}
+
+/** Reads the binding of an object from the API server. Rejects if it cannot be read. */
+export async function readObjectBinding(
+  object: ObjectReference,
+  store: ObjectStore,
+): Promise<ResourceBinding | undefined> {
+  return (await readBindingByName(object, store)).binding
+}
+
+/** As `readObjectBinding`; `other` is the binding of another object that has the name of this one's. */
+export async function readBindingByName(
+  object: ObjectReference,
+  store: ObjectStore,
+): Promise<{ binding?: ResourceBinding; other?: ResourceBinding }> {
+  const { kind, namespace, name } = object
+  const named = await store.read(bindingTypeIn(namespace), namespace, bindingName(kind, name))
+  if (!named) return {}
+  return isBindingOf(named, object) ? { binding: named } : { other: named }
+}
+
+/** Returns the binding of another object that has the name of this one's; undefined if there is none. */
+export function otherBinding(object: ObjectReference, store: ObjectStore): ResourceBinding | undefined {
+  const named = bindingForName(object, store)
+  return named && !isBindingOf(named, object) ? named : undefined
+}
+
+function bindingForName({ kind, namespace, name }: ObjectReference, store: ObjectStore): ResourceBinding | undefined {
+  return bindingNamed({ namespace, name: bindingName(kind, name) }, store)
 }
 
 /** Returns the binding with this name; without a namespace it is a ClusterResourceBinding. */

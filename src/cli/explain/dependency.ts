@@ -13,10 +13,10 @@ import { isObject } from '../../base/json.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { workloadsAround } from '../../queries/dependents.ts'
+import { readObjectBinding } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { firstNames, firstNodes } from './lists.ts'
 import { HUB_DECIDES } from './member.ts'
-import { readBinding } from './placed.ts'
 import { type Context, type Explainer, readTarget, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -28,7 +28,7 @@ export const dependencyExplainer: Explainer = {
     const object = await readTarget(target, context.store)
     if (context.isMember)
       return object && { ...reference, text: referenceTitle(reference), children: [{ text: HUB_DECIDES }] }
-    const binding = await readBinding(reference, context.store)
+    const binding = await readObjectBinding(reference, context.store)
     const needing = workloadsNeeding(target, object, context.store)
     if (!object && !binding && needing.length === 0) return undefined
     return explainDependency({ reference, object, binding, needing }, context)
@@ -93,7 +93,7 @@ async function referrerNode(
 
 /** A workload that needs the dependency, whose binding does not require it. */
 async function unattachedNode(workload: ObjectReference, store: ObjectStore): Promise<TreeNode> {
-  const binding = await readBinding(workload, store)
+  const binding = await readObjectBinding(workload, store)
   const why = !binding
     ? 'it has no binding'
     : binding.spec.propagateDeps

@@ -147,7 +147,10 @@ test('dependencies of a workload are shown with the clusters of their attachment
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'app' }, spec: { template } }
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { selector: { app: 'app' } } }
   const attached = {
-    ...makeBinding({ requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }] }),
+    ...makeBinding({
+      resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' },
+      requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }],
+    }),
     metadata: { name: 'settings-configmap', namespace: 'default' },
   }
 
@@ -540,5 +543,33 @@ describe('the candidate clusters of a workload', () => {
   test('are not shown for data whose location is not known', async () => {
     const stdout = await candidates([makeDeployment(), claim, makePolicy(), ...places])
     expect(stdout).not.toContain('candidate clusters')
+  })
+})
+
+describe('a workload whose binding would have the name of that of another API group', () => {
+  const batch = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'train' }
+  const volcano = { ...batch, apiVersion: 'batch.volcano.sh/v1alpha1' }
+  const binding = makeBinding({ resource: batch, clusters: [{ name: 'member1' }] }, { name: 'train-job' })
+  const object = makeObject(volcano.apiVersion, 'Job', 'train')
+  const claim = makeClaim({ workload: { apiVersion: volcano.apiVersion, kind: 'Job', name: 'train' } })
+  const policy = makePolicy({ resourceSelectors: [{ apiVersion: volcano.apiVersion, kind: 'Job' }] })
+
+  test('gets none, and the clusters of the other one are not its own', async () => {
+    const { status, stdout } = await explain('jobs.batch.volcano.sh/train', [object, claim, source, policy, binding])
+
+    expect(status).toBe(0)
+    expect(stdout).toBe(`Job default/train
+├─ DataSourceClaim default/sales (Required): amoro table lake.shop.sales
+│  └─ DataSource amoro-table-lake.shop.sales: located in member2
+│     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+├─ PropagationPolicy default/app: member1, member2, member3
+└─ Karmada creates no binding for it: Job train in batch/v1 has the binding of that name
+`)
+  })
+
+  test('has this as its state beside its data', async () => {
+    const { stdout } = await explain('dataSource/amoro-table-lake.shop.sales', [object, claim, source, policy, binding])
+
+    expect(stdout).toContain('Job default/train: no binding: Job train in batch/v1 has the binding of that name\n')
   })
 })

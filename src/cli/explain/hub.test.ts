@@ -106,7 +106,10 @@ describe('a workload on a hub', () => {
 
 test('a Secret on a hub is explained from its binding alone', async () => {
   const attached = makeBinding(
-    { requiredBy: [{ namespace: 'default', name: 'app-rayjob', clusters: [{ name: 'member2' }] }] },
+    {
+      resource: { apiVersion: 'v1', kind: 'Secret', namespace: 'default', name: 'keys' },
+      requiredBy: [{ namespace: 'default', name: 'app-rayjob', clusters: [{ name: 'member2' }] }],
+    },
     { name: 'keys-secret' },
   )
   const { placement: _, ...spec } = attached.spec

@@ -1,7 +1,6 @@
 /** Gathers what is known about one workload: its object, claims, policy and binding, and decides on the binding. */
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
-  bindingTypeIn,
   clusterPropagationPolicies,
   type PropagationPolicy,
   propagationPolicies,
@@ -19,11 +18,11 @@ import {
   readDecision,
 } from '../../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
-import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { deriveBinding, otherBindingClause, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
 import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
-import type { ObjectStore } from '../../store/store.ts'
+import { readBindingByName } from '../../queries/workload.ts'
 import { hiddenKinds } from '../hidden-kinds.ts'
 import { type Context, readTarget, type Target, targetReference } from './target.ts'
 import type { TreeNode } from './tree.ts'
@@ -39,6 +38,8 @@ export interface Placed {
   placement: { binding: ResourceBinding; input: BindingInput; decision: BindingDecision } | undefined
   /** Whether there are kinds that the user may not list. Then the decision is the stored one, and further policies may exist. */
   isPartial: boolean
+  /** The binding of another object that has the name of this workload's. Karmada then creates none for the workload. */
+  other?: ResourceBinding | undefined
 }
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
@@ -48,7 +49,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
   const object = await readTarget(target, store)
   const named = targetReference(target)
   const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(named))
-  const stored = await readBinding(named, store)
+  const { binding: stored, other } = await readBindingByName(named, store)
   if (!object && claims.length === 0 && !stored) return undefined
   const [claim] = claims
   // Karmada compares versions: a policy for v1 does not select an object in v1beta1.
@@ -64,7 +65,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     (stored && bindingPolicy(stored, store)) ??
     selectPolicy(template, store.list(propagationPolicies), store.list(clusterPropagationPolicies))
   const isPartial = hiddenKinds(store).length > 0
-  const binding = stored ?? (policy && !isPartial ? deriveBinding(template, policy) : undefined)
+  const binding = stored ?? (policy && !isPartial && !other ? deriveBinding(template, policy) : undefined)
   const volumes =
     object && kinds.find(apiVersion, type.kind)
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
@@ -83,6 +84,7 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     policy,
     placement: input && { binding, input, decision: isPartial ? storedDecision(binding) : decideBinding(input) },
     isPartial,
+    other,
   }
 }
 
@@ -98,18 +100,14 @@ export function storedDecision(
   return { state, binding, message: hold?.message ?? locality?.message ?? '' }
 }
 
-/** Reads the binding of an object, by the name that Karmada generates. */
-export function readBinding(
-  { kind, namespace, name }: Omit<ObjectReference, 'apiVersion'>,
-  store: ObjectStore,
-): Promise<ResourceBinding | undefined> {
-  return store.read(bindingTypeIn(namespace), namespace, bindingName(kind, name))
-}
-
 /** One line about a workload: its decision, and the reason. */
-export function workloadSummary({ workload, placement, object, isPartial }: Placed): TreeNode {
+export function workloadSummary({ workload, placement, object, isPartial, other }: Placed): TreeNode {
   const { state, message } = placement?.decision ?? {}
-  const unplaced = isPartial ? 'no decision is stored' : 'no policy selects it'
+  const unplaced = other
+    ? `no binding: ${otherBindingClause(other)}`
+    : isPartial
+      ? 'no decision is stored'
+      : 'no policy selects it'
   const words = state === undefined ? unplaced : state === 'Untouched' ? 'unchanged' : state
   const clusters = placement?.binding.spec.clusters?.map((cluster) => cluster.name)
   return {

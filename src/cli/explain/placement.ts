@@ -8,6 +8,7 @@ import { targetClusters } from '../../core/placement/binding-state.ts'
 import { declineReason } from '../../core/propagation-policy/decide.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import type { BindingDecision } from '../../core/resource-binding/decide.ts'
+import { otherBindingClause } from '../../core/resource-binding/derive.ts'
 import { isLazy } from '../../core/resource-binding/input.ts'
 import { firstNames } from './lists.ts'
 import type { Placed } from './placed.ts'
@@ -15,8 +16,12 @@ import type { TreeNode } from './tree.ts'
 
 /** The policy and the binding of a workload. */
 export function placementNodes(placed: Placed): TreeNode[] {
-  const { policy, placement } = placed
-  return [policy ? policyNode(policy) : withoutPolicy(placed), ...(placement ? [bindingNode(placement)] : [])]
+  const { policy, placement, other } = placed
+  return [
+    policy ? policyNode(policy) : withoutPolicy(placed),
+    ...(placement ? [bindingNode(placement)] : []),
+    ...(other ? [{ text: `Karmada creates no binding for it: ${otherBindingClause(other)}` }] : []),
+  ]
 }
 
 /** Says what it means that no policy selects a workload. Karmada keeps the binding of a deleted policy. */

@@ -236,7 +236,10 @@ describe('a dependency is shown with the workloads that need it', () => {
   const first = { ...other, metadata: { name: 'app', namespace: 'default' } }
   const secret = makeObject('v1', 'Secret', 'keys', { data: { password: 'aHVudGVyMg==' } })
   const attached = {
-    ...makeBinding({ requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }] }),
+    ...makeBinding({
+      resource: { apiVersion: 'v1', kind: 'Secret', namespace: 'default', name: 'keys' },
+      requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }],
+    }),
     metadata: { name: 'keys-secret', namespace: 'default' },
   }
   const { placement: _, ...spec } = attached.spec
@@ -360,7 +363,7 @@ describe('fields of a wrong type in a manifest are left out', () => {
       wrong: {
         ...makeBinding(),
         metadata: { name: 'app-secret', namespace: 'default' },
-        spec: { resource: makeBinding().spec.resource, requiredBy: 'x' },
+        spec: { resource: { apiVersion: 'v1', kind: 'Secret', namespace: 'default', name: 'app' }, requiredBy: 'x' },
       },
       want: 'no binding of a workload requires it\n',
     },

@@ -2,13 +2,14 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
-import { type ObjectReference, plainReference, type ResourceType, referenceTitle } from '../../api/meta.ts'
+import { plainReference, type ResourceType, referenceTitle } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { noEffect } from '../../core/data-source-claim/effect.ts'
 import { bindingName } from '../../core/resource-binding/derive.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { interpretObject } from '../../queries/dependents.ts'
 import { refusalFor } from '../../queries/permission.ts'
+import { readObjectBinding } from '../../queries/workload.ts'
 import { placementKinds, relatedKinds } from '../../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { answerOfClaim } from '../claim-answer.ts'
@@ -16,7 +17,7 @@ import { candidateNodes } from './candidates.ts'
 import { claimNode, volumeNode } from './data.ts'
 import { firstNames } from './lists.ts'
 import { explainInMember } from './member.ts'
-import { type Placed, placeWorkload, readBinding } from './placed.ts'
+import { type Placed, placeWorkload } from './placed.ts'
 import { placementNodes } from './placement.ts'
 import { type Context, type Explainer, makeTarget, referencedTarget, referencedType, type Target } from './target.ts'
 import type { TreeNode } from './tree.ts'
@@ -106,26 +107,29 @@ function absentWorkload({ object, workload, claims, placement }: Placed, { place
 }
 
 /** Dependencies of the workload, and the clusters to which they are attached. */
-async function dependencyNodes({ object, workload }: Placed, context: Context): Promise<TreeNode[]> {
+async function dependencyNodes({ object, workload, other }: Placed, context: Context): Promise<TreeNode[]> {
   const { store, kinds, config } = context
   if (!object || !kinds.find(workload.apiVersion, workload.kind)) return []
   const references = interpretObject(object, store, kinds, config.claims.clusterScoped)
   if (references.length === 0) return []
-  const children = await Promise.all(references.map((reference) => dependencyNode(reference, workload, store)))
+  const children = await Promise.all(
+    references.map((reference) => dependencyNode(reference, { workload, other }, store)),
+  )
   return [{ text: 'dependencies', children }]
 }
 
 async function dependencyNode(
   { apiVersion, kind, namespace, name }: DependentObjectReference,
-  workload: ObjectReference,
+  { workload, other }: Pick<Placed, 'workload' | 'other'>,
   store: ObjectStore,
 ): Promise<TreeNode> {
   if (!name)
     return defined({ text: `${kind} of ${namespace} by label`, apiVersion, kind, namespace: namespace || undefined })
   const reference = plainReference({ apiVersion, kind, namespace, name })
-  const attached = await readBinding(reference, store)
+  const attached = await readObjectBinding(reference, store)
   const entry = attached?.spec.requiredBy?.find(
     ({ name: noted, namespace: of }) =>
+      !other &&
       // Attached bindings of a cluster-scoped workload are recorded under their own name.
       noted === (workload.namespace ? bindingName(workload.kind, workload.name) : attached.metadata.name) &&
       of === (workload.namespace ?? attached.metadata.namespace),

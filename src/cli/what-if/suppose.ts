@@ -11,7 +11,16 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { groupOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
+import {
+  apiVersionOf,
+  groupOf,
+  type K8sObject,
+  keyOfObject,
+  type ObjectReference,
+  plainReference,
+  type ResourceType,
+  referenceOf,
+} from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import type { Taint } from '../../api/node.ts'
 import { defined, sortedUnique, without } from '../../base/json.ts'
@@ -21,11 +30,11 @@ import { UserError } from '../../base/user-error.ts'
 import { isDivided } from '../../core/placement/binding-state.ts'
 import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
 import { closeness, kindOfKey, selectorKeys } from '../../core/propagation-policy/select.ts'
-import { bindingName, deriveBinding, templateReplicas } from '../../core/resource-binding/derive.ts'
+import { deriveBinding, otherBindingClause, templateReplicas } from '../../core/resource-binding/derive.ts'
 import { taintText } from '../../core/tolerations.ts'
 import { leaveCluster, loseCluster, moveData, outdateSource, taintCluster } from '../../core/what-if/suppose.ts'
 import { matchedPolicy } from '../../queries/policy.ts'
-import { bindingNamed, objectBinding } from '../../queries/workload.ts'
+import { objectBinding, otherBinding } from '../../queries/workload.ts'
 import { isCached } from '../../store/any-kind.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
@@ -269,7 +278,7 @@ async function applyManifests(
   }
   // After all policies: the order of the manifests does not matter.
   for (const template of templates) {
-    const binding = objectBinding(template, store)
+    const binding = objectBinding(referenceOf(template), store)
     if (binding) {
       supposed.written.add(keyOfObject(binding))
       if (movesReplicas(template, binding)) notes.push(replicasNote(template))
@@ -334,10 +343,16 @@ function withStoredStatus(object: K8sObject, stored: K8sObject | undefined): K8s
 
 /** Adds the binding that Karmada's detector would create for a new workload. */
 function bindTemplate(template: K8sObject, { store, changes, notes }: Supposed): void {
-  if (objectBinding(template, store)) return
+  const reference = referenceOf(template)
+  if (objectBinding(reference, store)) return
   const type = bindingTypeIn(template.metadata.namespace)
   const policy = matchedPolicy(template, store)
-  if (policy) changes.push(store.put(type, deriveBinding(template, policy)))
+  const other = otherBinding(reference, store)
+  if (policy && other) {
+    const note = `Karmada does not schedule ${objectTitle(template)}: ${otherBindingClause(other)}`
+    // A manifest and its policy both lead here.
+    if (!notes.includes(note)) notes.push(note)
+  } else if (policy) changes.push(store.put(type, deriveBinding(template, policy)))
   else notes.push(`no policy selects ${objectTitle(template)}, so Karmada does not schedule it`)
 }
 
@@ -350,7 +365,7 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
     const within = inNamespace(type, namespace)
     return (
       (isCached(type, store) && store.get(type, within, name) !== undefined) ||
-      bindingNamed({ namespace: within, name: bindingName(type.kind, name) }, store) !== undefined
+      objectBinding(referenceIn(type, within, name), store) !== undefined
     )
   }
   const found = named.find(isFound)
@@ -373,7 +388,8 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
   sentences.add(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
   if (isBinding(found.kind)) return
   // Karmada deletes the binding with its template.
-  const bound = store.remove(bindingTypeIn(within), within, bindingName(found.kind, name))
+  const binding = objectBinding(referenceIn(found, within, name), store)
+  const bound = binding && store.remove(bindingTypeIn(within), within, binding.metadata.name ?? '')
   if (bound) changes.push(bound)
 }
 
@@ -385,6 +401,10 @@ function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName
     .map(({ spec: { resource } }) => resource)
     .filter(({ apiVersion, kind }) => types.some((type) => type.kind === kind && type.group === groupOf(apiVersion)))
   return [...cached.map(({ metadata: { namespace, name = '' } }) => ({ namespace, name })), ...bound]
+}
+
+function referenceIn(type: ResourceType, namespace: string | undefined, name: string): ObjectReference {
+  return plainReference({ apiVersion: apiVersionOf(type), kind: type.kind, ...defined({ namespace }), name })
 }
 
 function inNamespace({ namespaced }: ResourceType, namespace: string): string | undefined {

@@ -8,6 +8,7 @@ import {
   makeCluster,
   makeDeployment,
   makeNamespace,
+  makeObject,
   makePolicy,
   makeSource,
   makeVolumeManager,
@@ -996,4 +997,37 @@ test('a similar name of a workload without a namespace is suggested, by its bind
   const { stderr } = await whatIf(['--delete', 'ClusterRole.v1.rbac.authorization.k8s.io/readr'], [...HUB, bound])
 
   expect(stderr).toContain('no ClusterRole readr (did you mean reader?)')
+})
+
+describe('a workload whose binding would have the name of that of another API group', () => {
+  const volcano = makeObject('batch.volcano.sh/v1alpha1', 'Job', 'app')
+  const job = { ...narrowed.spec.resource, apiVersion: 'batch/v1', kind: 'Job' }
+  const batch = makeObject('batch/v1', 'Job', 'app')
+  const binding = {
+    ...narrowed,
+    metadata: { ...narrowed.metadata, name: 'app-job' },
+    spec: { ...narrowed.spec, resource: job },
+  }
+  const selects = makePolicy({
+    placement,
+    resourceSelectors: [{ apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job' }],
+  })
+  const hub = [...clusters, source, policy, binding, batch]
+
+  test('is not scheduled, and the other workload stays', async () => {
+    const { stdout } = await whatIf(['--manifest', '@given.yaml'], hub, { 'given.yaml': [selects, volcano] })
+
+    expect(stdout).toBe(`What if PropagationPolicy default/app is applied, and Job default/app is applied? (1 workload)
+
+Nothing changes for 1 workload.
+
+Note: Karmada does not schedule Job default/app: Job app in batch/v1 has the binding of that name.
+`)
+  })
+
+  test('takes nothing of the other workload with it', async () => {
+    const { stdout } = await whatIf(['--delete', 'jobs.batch.volcano.sh/app'], [...hub, volcano])
+
+    expect(stdout).toContain('Nothing changes for 1 workload.')
+  })
 })

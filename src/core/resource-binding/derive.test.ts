@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { makeDeployment, makeObject, makePolicy } from '../../../test/builders.ts'
+import { makeBinding, makeDeployment, makeObject, makePolicy } from '../../../test/builders.ts'
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { bindingName, deriveBinding, selectPolicy } from './derive.ts'
+import { bindingName, deriveBinding, isBindingOf, selectPolicy } from './derive.ts'
 
 test.each([
   ['Deployment', 'app', 'app-deployment'],
@@ -10,6 +10,20 @@ test.each([
   ['Role', 'a:b:C', 'a.b.c-role'],
 ])('the binding of %s %s is called %s', (kind, name, want) => {
   expect(bindingName(kind, name)).toBe(want)
+})
+
+test.each([
+  { name: 'the object itself', is: true },
+  { name: 'another version of it', apiVersion: 'batch/v1beta1', is: true },
+  { name: 'an object of another group', apiVersion: 'batch.volcano.sh/v1alpha1', is: false },
+  { name: 'an object whose name differs in a colon', objectName: 'a:b', is: false },
+  { name: 'an object of another kind', kind: 'JOB', is: false },
+])('a binding with the name of $name: $is', ({ apiVersion = 'batch/v1', kind = 'Job', objectName = 'a.b', is }) => {
+  const resource = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'a.b' }
+  const binding = makeBinding({ resource }, { name: 'a.b-job' })
+
+  expect(bindingName(kind, objectName)).toBe('a.b-job')
+  expect(isBindingOf(binding, { apiVersion, kind, name: objectName })).toBe(is)
 })
 
 describe('the policy of a template', () => {

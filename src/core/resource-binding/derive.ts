@@ -8,13 +8,33 @@ import {
   POLICY_NAMESPACE_ANNOTATION,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject, referenceOf } from '../../api/meta.ts'
+import { apiVersionOf, groupOf, type K8sObject, type ObjectReference, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
 export function bindingName(kind: string, name: string): string {
   return `${name.replaceAll(':', '.')}-${kind}`.toLowerCase()
+}
+
+/**
+ * Whether a binding is that of an object. The name does not say so, since it lacks the API group: a Job of Kubernetes and one of Volcano can
+ * have the same. Then Karmada gives the binding to one of them and rejects the other (pkg/detector/detector.go: ApplyPolicy).
+ */
+export function isBindingOf(
+  { spec: { resource } }: ResourceBinding,
+  object: Omit<ObjectReference, 'namespace'>,
+): boolean {
+  return (
+    resource.kind === object.kind &&
+    resource.name === object.name &&
+    groupOf(resource.apiVersion) === groupOf(object.apiVersion)
+  )
+}
+
+/** Says, in a clause, why an object gets no binding: another one has the binding of that name. */
+export function otherBindingClause({ spec: { resource } }: ResourceBinding): string {
+  return `${resource.kind} ${resource.name} in ${resource.apiVersion} has the binding of that name`
 }
 
 /**

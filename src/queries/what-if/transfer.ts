@@ -1,7 +1,6 @@
 /** What it costs to bring the data of workloads to the clusters to which they go. */
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import { clusters } from '../../api/karmada.ts'
-import { bindingName } from '../../core/resource-binding/derive.ts'
 import { rankedFigure } from '../../core/transfer-cost/rank.ts'
 import {
   type CostFigure,
@@ -12,7 +11,7 @@ import {
   type UsedData,
 } from '../../core/transfer-cost/transfer-cost.ts'
 import { type Change, EFFECT_NAMES, type Effect } from '../../core/what-if/effect.ts'
-import { bindingNamed } from '../workload.ts'
+import { objectBinding } from '../workload.ts'
 import { gatherDecisionInput, type World } from './world.ts'
 
 /** The cost of a cluster to which a workload may go. */
@@ -147,8 +146,8 @@ interface WorkloadData {
 const NO_DATA: WorkloadData = { data: [], by: 'money' }
 
 /** The data of a workload, as its decision sees it, and the figure by which it ranks clusters. */
-function workloadData({ workload: { kind, namespace, name } }: AnsweredWorkload, world: World): WorkloadData {
-  const binding = bindingNamed({ namespace, name: bindingName(kind, name) }, world.store)
+function workloadData({ workload }: AnsweredWorkload, world: World): WorkloadData {
+  const binding = objectBinding(workload, world.store)
   if (!binding) return NO_DATA
   const { claims } = gatherDecisionInput(binding, binding, world)
   return { data: dataOfClaims(claims), by: rankedFigure(claims) ?? 'money' }

@@ -28,7 +28,7 @@ import {
   workloadOfBinding,
   workloadsAround,
 } from '../../queries/dependents.ts'
-import { bindingNamed, bindingsOfWorkload, objectBinding } from '../../queries/workload.ts'
+import { bindingNamed, bindingsOfWorkload, objectBinding, otherBinding } from '../../queries/workload.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -69,10 +69,13 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const restMs = spacing.waitMs(key, now)
       if (restMs > 0) return restMs
       const named = objectOfKey(key)
-      const stored = objectBinding(named, store)
+      const reference = referenceOf(named)
+      const stored = objectBinding(reference, store)
       // A clock that was set back must not extend the wait.
       const since = Math.min(waitingSince.get(key) ?? now, now)
-      const needed = attaches ? gather(named, distribution, context) : NOTHING_NEEDED
+      // Another object has the name of the binding: Karmada and its garbage collector do not let two share one.
+      const isNameTaken = otherBinding(reference, store) !== undefined
+      const needed = attaches && !isNameTaken ? gather(named, distribution, context) : NOTHING_NEEDED
       spacing.ran(key, needed.needs.length, now)
       const plan = planAttachedBinding({
         ...needed,

@@ -7,9 +7,11 @@ import { volumeManagers } from '../../../api/volume-manager.ts'
 import { suggest } from '../../../base/suggest.ts'
 import { interpretWorkload } from '../../../core/dependencies/workload.ts'
 import { cut } from '../../../core/outcome.ts'
+import { otherBindingClause } from '../../../core/resource-binding/derive.ts'
 import { missingVolumeManager } from '../../../core/workload/requests/resolve.ts'
 import { hasPods } from '../../../core/workload-kinds/kinds.ts'
 import { isClaimed } from '../../../queries/policy.ts'
+import { otherBinding } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { knownKinds } from '../../kinds.ts'
 import { builtInScope } from '../../scope.ts'
@@ -179,9 +181,12 @@ function isUnselected({ decision, outcome, manifest }: Reviewed, context: Review
 
 function noPolicy(manifest: Manifest, { store }: ReviewContext): Finding {
   const { object } = manifest
-  const message = isClaimed(referenceOf(object), store)
-    ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
-    : 'no known policy or claim selects it, so nothing was decided; add them to the input'
+  const other = otherBinding(referenceOf(object), store)
+  const message = other
+    ? `Karmada creates no binding for it: ${otherBindingClause(other)}; rename one of the two`
+    : isClaimed(referenceOf(object), store)
+      ? 'no known policy selects it, so its claim has no effect; add the policy to the input'
+      : 'no known policy or claim selects it, so nothing was decided; add them to the input'
   return finding('no-policy', message, fieldPlace(manifest, ''), objectTitle(object))
 }
 

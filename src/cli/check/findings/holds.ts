@@ -1,14 +1,14 @@
 /** Finds out whether a hold can end without a change of the given manifests. */
 import type { ResourceBinding } from '../../../api/karmada.ts'
+import { referenceOf } from '../../../api/meta.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { type ClaimAnswer, locateClaim } from '../../../core/data-source/locate.ts'
 import { readDecision } from '../../../core/resource-binding/annotations.ts'
-import { bindingName } from '../../../core/resource-binding/derive.ts'
 import { claimsFor } from '../../../queries/permission.ts'
 import { isPropagated } from '../../../queries/policy.ts'
 import { claimSource } from '../../../queries/source.ts'
 import { locateVolumes } from '../../../queries/volume-locations.ts'
-import { bindingNamed } from '../../../queries/workload.ts'
+import { objectBinding } from '../../../queries/workload.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 
 /** The configured data systems; `unknown` if their configurations cannot be read here. */
@@ -51,6 +51,6 @@ function isOnItsWay({ claim }: ClaimAnswer, binding: ResourceBinding, { store }:
   const name = claim.slice(claim.lastIndexOf('/') + 1)
   const manager = store.get(volumeManagers, namespace, name)
   if (!manager) return false
-  const placed = bindingNamed({ namespace, name: bindingName(volumeManagers.kind, name) }, store)
+  const placed = objectBinding(referenceOf(manager), store)
   return placed?.spec.placement !== undefined || isPropagated(manager, store)
 }

@@ -6,9 +6,9 @@ import {
   type ResourceSelector,
 } from '../../../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, referenceOf } from '../../../api/meta.ts'
+import { defined } from '../../../base/json.ts'
 import { selects } from '../../../core/propagation-policy/select.ts'
-import { bindingName } from '../../../core/resource-binding/derive.ts'
-import { bindingNamed } from '../../../queries/workload.ts'
+import { objectBinding } from '../../../queries/workload.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { objectTitle, placeOf } from '../input/place-manifests.ts'
 import { unservedKind } from '../input/served-kinds.ts'
@@ -74,7 +74,7 @@ function selectorProblem({ policy, selector, isOwn }: PlacedSelector, known: Kno
     const isNear = orphans.some((orphan) => isOfKind(orphan, selector, namespace))
     return isNear ? `selects no ${kind} of the input; correct its labels` : undefined
   }
-  if (bindingNamed({ namespace, name: bindingName(kind, name) }, context.store)) return undefined
+  if (objectBinding({ apiVersion, kind, ...defined({ namespace }), name }, context.store)) return undefined
   const hint = hintFor({ apiVersion, kind, namespace, name }, orphans, context.workloads)
   if (!isOwn && hint === '') return undefined
   return `${kind} ${objectKey(namespace, name)} is not in the input${hint}; correct the selector`

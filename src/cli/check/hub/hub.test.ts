@@ -8,6 +8,7 @@ import {
   makeDeployment,
   makeForeignClaim,
   makeNamespace,
+  makeObject,
   makePolicy,
   makeSource,
   makeVolumeManager,
@@ -442,4 +443,22 @@ describe('the choice of a hub', () => {
 
     expect(stdout).toContain('1 workload would move')
   })
+})
+
+test('a workload whose binding would have the name of that of another API group gets none', async () => {
+  const [, , binding] = makeApp(['member1'], {
+    resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' },
+  }) as [Stored, Stored, Stored]
+  const named: Stored = [resourceBindings, { ...binding[1], metadata: { ...binding[1].metadata, name: 'app-job' } }]
+  const server = await startHub([named])
+  const reference = { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', name: 'app' }
+  const job = makeObject(reference.apiVersion, 'Job', 'app')
+  const policy = makePolicy({ resourceSelectors: [{ apiVersion: reference.apiVersion, kind: 'Job' }] })
+
+  const { stdout } = await check(server, [job, policy, makeClaim({ workload: reference })])
+
+  expect(stdout).toContain(
+    'warning: Karmada creates no binding for it: Job app in batch/v1 has the binding of that name; rename one of the two',
+  )
+  expect(stdout).toContain('0 workloads would move, 0 would wait, 0 unchanged')
 })

@@ -12,7 +12,7 @@ import {
 import { type K8sObject, type ObjectMeta, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { jsonEqual } from '../../../base/json.ts'
 import { comparePreemptors, takesOver } from '../../../core/propagation-policy/preemption.ts'
-import { bindingName, deriveBinding, selectPolicy } from '../../../core/resource-binding/derive.ts'
+import { bindingName, deriveBinding, isBindingOf, selectPolicy } from '../../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import type { ObjectStore } from '../../../store/store.ts'
@@ -34,7 +34,8 @@ export function wholePolicies(store: FolderStore): Policies {
 }
 
 /**
- * Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy.
+ * Reviews the binding of a template, as the detector would create or update it. Undefined for a template without a policy, and for one whose
+ * binding would have the name of another object's: the detector rejects it.
  *
  * @param isChanged whether the template is written. A lazy policy reaches the binding only then.
  */
@@ -46,6 +47,7 @@ export async function reviewDerived(
 ): Promise<ObjectReview | undefined> {
   const { namespace, name = '' } = template.metadata
   const stored = await storedBinding(session.store, namespace, bindingName(template.kind, name))
+  if (stored && !isBindingOf(stored, referenceOf(template))) return undefined
   const policy = policyFor(template, stored, [namespaced, clusterScoped])
   if (!policy) return undefined
   const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
