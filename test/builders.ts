@@ -53,6 +53,11 @@ export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMet
   }
 }
 
+/** The owner with which Karmada's detector creates a binding: without it, the loop does not move a workload. */
+export const OWNED = {
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app', uid: 'app-1', controller: true }],
+}
+
 /** Any object of the namespace `default`. */
 export function makeObject(apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject {
   return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...rest }

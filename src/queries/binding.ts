@@ -1,6 +1,6 @@
 /** Gathers the input of the decision on a binding from the cache of a store. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusters, type PropagationPolicy, policyTypeIn, type ResourceBinding } from '../api/karmada.ts'
+import { bindingTypeIn, clusters, type PropagationPolicy, policyTypeIn, type ResourceBinding } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
@@ -10,6 +10,7 @@ import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { selects } from '../core/propagation-policy/select.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
+import { isOrphaned } from '../core/resource-binding/plan.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
@@ -94,6 +95,13 @@ export async function withCurrentPolicy<T extends BindingInput>(input: T, store:
   const isInForce = !current.metadata.deletionTimestamp && selects(current, binding.spec.resource, undefined) !== false
   const read = policyInputOf(current)
   return { ...input, policy: { ...read, lazy: read.lazy || !isInForce } }
+}
+
+/** Whether the object of a cached binding is gone. Reads the binding from the API server, since owners are not cached. */
+export async function isOrphanedNow({ metadata }: ResourceBinding, store: ObjectStore): Promise<boolean> {
+  const { namespace, name = '' } = metadata
+  const current = await store.read<ResourceBinding>(bindingTypeIn(namespace), namespace, name)
+  return current !== undefined && isOrphaned(current)
 }
 
 /** Returns the policy with this name; without a namespace it is a ClusterPropagationPolicy. */

@@ -13,7 +13,7 @@ import { openLoops } from '../../src/reconcile/index.ts'
 import type { Controller } from '../../src/reconcile/manager.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { ConflictError } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy, makeSource } from '../builders.ts'
+import { makeBinding, makeClaim, makePolicy, makeSource, OWNED } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { type RunInput, runLoops } from './controller.ts'
 import { makeLake } from './lake.ts'
@@ -55,7 +55,7 @@ function start(options: Pick<RunInput, 'maxMovesPerMinute' | 'now'> = {}) {
 }
 
 const claim = (spec = {}) => store.create(dataSourceClaims, makeClaim(spec))
-const binding = (spec = {}) => store.create(resourceBindings, makeBinding(spec))
+const binding = (spec = {}, metadata = OWNED) => store.create(resourceBindings, makeBinding(spec, metadata))
 const readClaim = () => store.read<DataSourceClaim>(dataSourceClaims, 'default', 'sales')
 const readBinding = () => store.read<ResourceBinding>(resourceBindings, 'default', 'app-deployment')
 const affinity = async () => (await readBinding())?.spec.placement?.clusterAffinity?.clusterNames
@@ -163,6 +163,20 @@ describe('a move of the data', () => {
     await expect.poll(affinity).toEqual(['member3'])
   })
 
+  test('leaves a Deployment where it is that was deleted without its binding', async () => {
+    start()
+    await binding(running, { ownerReferences: [] })
+    await claim()
+    await expect.poll(affinity).toEqual(['member2'])
+
+    answer = locatedIn('member3')
+
+    await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member3'])
+    const asked = questions
+    await expect.poll(() => questions).toBeGreaterThan(asked + 2)
+    expect(await affinity()).toEqual(['member2'])
+  })
+
   test('leaves a Job where it is', async () => {
     const resource = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
     start()
@@ -183,7 +197,7 @@ describe('a move of the data', () => {
     start({ maxMovesPerMinute: 1 })
     for (const name of ['one', 'two', 'three']) {
       const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name }
-      const metadata = { name: `${name}-deployment`, namespace: 'default' }
+      const metadata = { ...OWNED, name: `${name}-deployment` }
       await store.create(resourceBindings, makeBinding({ ...running, resource }, metadata))
       await store.create(
         dataSourceClaims,

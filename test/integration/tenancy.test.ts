@@ -16,7 +16,7 @@ import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import type { Systems } from '../../src/locality/locality.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
-import { makeBinding, makeClaim, makeForeignClaim, makeNamespace, makePolicy } from '../builders.ts'
+import { makeBinding, makeClaim, makeForeignClaim, makeNamespace, makePolicy, OWNED } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
 import { makeLake } from './lake.ts'
@@ -111,7 +111,7 @@ describe('a claim of another namespace', () => {
     await allow('*')
     start()
     await store.create(dataSourceClaims, makeForeignClaim())
-    await store.create(resourceBindings, makeBinding({ clusters: [{ name: 'member2', replicas: 2 }] }))
+    await store.create(resourceBindings, makeBinding({ clusters: [{ name: 'member2', replicas: 2 }] }, OWNED))
     await expect.poll(affinity).toEqual(['member2'])
 
     await store.delete(namespaces, store.get(namespaces, undefined, 'default') ?? makeNamespace('default'))

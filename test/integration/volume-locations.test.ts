@@ -8,19 +8,23 @@ import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
-import { makeBinding, makeCluster, makeDeployment, makeVolumeManager, NOW } from '../builders.ts'
+import { makeBinding, makeCluster, makeDeployment, makeVolumeManager, NOW, OWNED } from '../builders.ts'
 import { storeOf, typeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
 
 const manager = makeVolumeManager()
 const workload = makeDeployment({}, ['sales'])
-const binding = makeBinding({ propagateDeps: true })
+const binding = makeBinding({ propagateDeps: true }, OWNED)
 const SCHEDULED = { clusters: [{ name: 'member2', replicas: 2 }] }
 
 /** The binding of the VolumeManager, with a policy of its own. */
 function managerBinding(...running: string[]): ResourceBinding {
-  const resource = { apiVersion: manager.apiVersion, kind: manager.kind, namespace: 'default', name: 'sales' }
-  const made = makeBinding({ resource }, { name: 'sales-volumemanager' })
+  return bindingOf('sales', running)
+}
+
+function bindingOf(name: string, running: readonly string[]): ResourceBinding {
+  const resource = { apiVersion: manager.apiVersion, kind: manager.kind, namespace: 'default', name }
+  const made = makeBinding({ resource }, { name: `${name}-volumemanager` })
   return { ...made, status: statusOf(...running) }
 }
 
@@ -108,7 +112,7 @@ test('a claim and a volume are met together: only where both are', async () => {
     manager,
     managerBinding('member1', 'member2'),
     makeVolumeManager([{}], { name: 'books' }),
-    { ...managerBinding('member2', 'member3'), metadata: { name: 'books-volumemanager', namespace: 'default' } },
+    bindingOf('books', ['member2', 'member3']),
   ])
 
   const { binding: decided } = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW }))
@@ -118,7 +122,7 @@ test('a claim and a volume are met together: only where both are', async () => {
 
 describe('a workload that runs beside its data', () => {
   async function settled() {
-    const store = await storeOf([manager, workload, managerBinding('member2'), makeBinding(SCHEDULED)])
+    const store = await storeOf([manager, workload, managerBinding('member2'), makeBinding(SCHEDULED, OWNED)])
     start(store)
     await expect.poll(() => affinity(store)).toEqual(['member2'])
     return store

@@ -18,6 +18,7 @@ import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-hon
 import type { BindingInput } from './input.ts'
 import { narrowedAgain } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
+import { policyReferenceOf } from './policy.ts'
 import { waitMs } from './returns.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
@@ -60,6 +61,27 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
     requeueAfterMs,
     notHonored: notHonored?.report,
   })
+}
+
+/**
+ * Whether the object of a binding was deleted without the binding, as by `kubectl delete --cascade=orphan`. Then the garbage collector removes
+ * the owner that Karmada's detector gives to each binding of a policy. A binding without a uid is not stored.
+ *
+ * @param binding the whole binding of the API server: owners are not cached
+ */
+export function isOrphaned({ metadata }: ResourceBinding): boolean {
+  const isOwned = metadata.ownerReferences?.some(({ controller }) => controller) ?? false
+  return metadata.uid !== undefined && policyReferenceOf(metadata) !== undefined && !isOwned
+}
+
+/**
+ * Plans for an orphaned binding that would move. Karmada removes the workload from its clusters, and cannot create it in other ones without the
+ * object (pkg/controllers/binding/binding_controller.go: syncBinding). So it stays, with an Event.
+ */
+export function planOrphaned(binding: ResourceBinding): Plan {
+  const { kind, name } = binding.spec.resource
+  const message = `${kind} ${name} was deleted without its binding, so Karmada cannot create it in other clusters; create it again, or delete the binding`
+  return { actions: [eventAbout(binding, 'Normal', 'LocalityKept', message)] }
 }
 
 /** Adds to a patch the report of a hold that was not honored: the condition of each claim, and the Events. */

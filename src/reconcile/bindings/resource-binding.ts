@@ -14,8 +14,8 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
-import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
-import { gatherBindingInput, withCurrentPolicy } from '../../queries/binding.ts'
+import { type BindingPlanInput, planBinding, planOrphaned } from '../../core/resource-binding/plan.ts'
+import { gatherBindingInput, isOrphanedNow, withCurrentPolicy } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsConcerned } from '../../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.ts'
@@ -87,6 +87,10 @@ export const resourceBindingLoop: ReconcileLoop = {
       return waitMs
     }
     moves.withdraw(key)
+    if (plan.moves && (await isOrphanedNow(binding, store))) {
+      await applyPlan(context, planOrphaned(binding))
+      return undefined
+    }
     await applyPlan(context, plan)
     if (plan.moves) observer.moved()
     if (plan.notHonored) observer.holdNotHonored?.(key, plan.notHonored)
