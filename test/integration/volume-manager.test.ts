@@ -1210,6 +1210,75 @@ describe('resync', () => {
       expect(world.disks.size).toBe(1)
     })
 
+    describe('on a node that was replaced', () => {
+      /** The node has its old disk. The controller has observed it, and no mover has looked yet whether the data is there. */
+      async function unchecked() {
+        const world = await worldWith([{ options }])
+        await world.settle()
+        const path = await pathOf(world)
+        await world.use('trainer', path, 'n1')
+        world.write(path, 'n1')
+        await world.pass(60)
+        await world.unuse('trainer')
+        const [disks, written] = [[...world.disks], [...world.changed]]
+        await world.removeNode('n1')
+        await world.addNode('n1')
+        for (const [place, state] of disks) world.disks.set(place, state)
+        for (const place of written) world.changed.add(place)
+        await world.reconcile()
+        expect((await world.volume())?.replicas).toMatchObject([{ state: 'Queued', isUnchecked: true }])
+        return { world, seen: uploads(world) }
+      }
+
+      test('are written back before the data is deleted with its VolumeManager', async () => {
+        const { world, seen } = await unchecked()
+        await world.deleteManager()
+        await world.reconcile()
+        expect((await world.manager())?.status?.message).toMatch(/n1 was replaced; a mover checks its data/)
+        for (let i = 0; i < 4; i++) await world.pass(60)
+
+        expect(targets(seen)).toEqual(['s3://lake/sales/'])
+        expect([await world.manager(), world.disks.size, world.violations]).toEqual([undefined, 0, []])
+      })
+
+      test('stay with the reason while no mover can look for them', async () => {
+        const { world } = await unchecked()
+        world.fate = (pod) => (isDelete(pod) ? 'completes' : failed('AccessDenied', false))
+        await world.deleteManager()
+        for (let i = 0; i < 20; i++) await world.pass(60)
+
+        expect((await world.manager())?.status).toMatchObject({
+          state: 'Failed',
+          message: expect.stringMatching(/vol1: n1: changes are not written back: AccessDenied: .*delete-in-use=true/),
+        })
+        await world.change({ metadata: { annotations: { 'lodestone.dev/delete-in-use': 'true' } } })
+        world.changed.clear()
+        for (let i = 0; i < 4; i++) await world.pass(60)
+        expect([await world.manager(), world.disks.size, world.violations]).toEqual([undefined, 0, []])
+      })
+
+      test.each([
+        { name: 'was removed', volumes: [makeVolume({ id: 'vol2' })] },
+        { name: 'has another source', volumes: [makeVolume({ options: other })] },
+        { name: 'has other objects', volumes: [makeVolume({ options: { ...options, exclude: '*.tmp' } })] },
+      ])('stay while the volume $name, until it is restored', async ({ volumes }) => {
+        const { world, seen } = await unchecked()
+        await world.change({ spec: { volumeConfigs: volumes } })
+        for (let i = 0; i < 4; i++) await world.pass(60)
+        expect([targets(seen), world.violations]).toEqual([[], []])
+        expect(wholeOn(world)).toContain('n1')
+        expect((await world.manager())?.status).toMatchObject({
+          state: 'Failed',
+          message: expect.stringMatching(/the spec no longer has their source; restore it/),
+        })
+
+        await world.change({ spec: { volumeConfigs: [makeVolume({ options })] } })
+        for (let i = 0; i < 4; i++) await world.pass(60)
+        expect([targets(seen), world.violations]).toEqual([['s3://lake/sales/'], []])
+        expect((await world.manager())?.status?.state).toBe('Running')
+      })
+    })
+
     test('an upload that runs ends at the old source', async () => {
       const world = await worldWith([{ options }])
       await world.settle()

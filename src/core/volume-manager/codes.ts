@@ -48,7 +48,7 @@ export const MESSAGES = {
 export const PREEMPTED = 'Preempted' satisfies keyof typeof MESSAGES
 
 /** Reasons of replicas that wait for something other than a slot. */
-export const STUCK: ReadonlySet<string | undefined> = new Set(['NoNode', 'NoClaim', 'InvalidSpec'])
+export const STUCK: ReadonlySet<string | undefined> = new Set(['NoNode', 'NoClaim', 'InvalidSpec', 'OtherSource'])
 
 /** Why data is deleted: `cause` of a deletion. */
 export type DeletionCause = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Removed'

@@ -11,6 +11,11 @@ test.each([
     want: { attempt: 2, bytes: 10, totalBytes: 40, files: 1 },
   },
   { name: 'without a total', said: told({ attempt: 1, doneBytes: 0 }), want: { attempt: 1, bytes: 0, files: 0 } },
+  {
+    name: 'before the source is listed',
+    said: told({ attempt: 1, doneBytes: 0, totalBytes: 0 }),
+    want: { attempt: 1, bytes: 0, files: 0 },
+  },
   { name: 'without an Event', said: undefined, want: undefined },
   { name: 'without a message', said: event(undefined), want: undefined },
   { name: 'that is not JSON', said: event('{"attempt":'), want: undefined },

@@ -63,7 +63,8 @@ export function readProgress(event: K8sObject | undefined): MoverProgress | unde
   return defined({
     attempt,
     bytes: doneBytes,
-    totalBytes: isCount(totalBytes) ? totalBytes : undefined,
+    // Before a mover has listed its source, its total is 0.
+    totalBytes: isCount(totalBytes) ? totalBytes || undefined : undefined,
     files: isCount(doneFiles) ? doneFiles : 0,
   })
 }

@@ -304,6 +304,7 @@ test.each<Case>([
   },
   ...[
     { when: 'has changes and no mover has looked at it', totalBytes: undefined, hasChanges: true, node: 'n2' },
+    { when: 'has changes and its mover reported no total yet', totalBytes: 0, hasChanges: true, node: 'n2' },
     { when: 'has changes, but a mover has listed the source', totalBytes: 9, hasChanges: true, node: undefined },
     { when: 'has no changes', totalBytes: undefined, hasChanges: false, node: undefined },
   ].map(({ when, totalBytes, hasChanges, node }) => ({

@@ -97,6 +97,14 @@ export function isReady({ state }: Pick<ReplicaDownload, 'state'>): boolean {
   return state === 'Ready'
 }
 
+/**
+ * Whether a replaced node may still have the data, and with it the only copy of changes. A mover that has listed the source did not find it. Before
+ * that, a mover reports a total of 0.
+ */
+export function mayHaveData({ isUnchecked, totalBytes = 0 }: Pick<ReplicaDownload, 'isUnchecked' | 'totalBytes'>) {
+  return isUnchecked === true && totalBytes === 0
+}
+
 /** Whether pods can use a replica: when it is complete, and from its first bytes when it is a stream. */
 export function isUsable(download: ReplicaDownload, sourceType: string | undefined): boolean {
   const { state, bytes = 0, node } = download
@@ -285,9 +293,7 @@ function fail(
     // The size of the data decides on which nodes the next attempt may be.
     totalBytes: failure.totalBytes ?? download.totalBytes,
   })
-  // A mover that has listed the source did not find the data. Before that, the node may have the only copy of changes.
-  const mayHaveChanges = hasChanges && download.isUnchecked === true && rest.totalBytes === undefined
-  if (node === undefined || failure.nodeFault === 'no' || mayHaveChanges)
+  if (node === undefined || failure.nodeFault === 'no' || (hasChanges && mayHaveData(rest)))
     return transition.fail(onNode(rest, node), failure, now)
   const bytes = failure.bytes ?? download.bytes ?? 0
   const nodeFailures = recordNodeFailure(download.nodeFailures, { node, reason: failure.code, bytes }, now)

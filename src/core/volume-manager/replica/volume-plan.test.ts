@@ -363,6 +363,41 @@ describe('the plan of a volume', () => {
     expect(short(planOf({ config: RESYNC, volume, movers, ...given }))).toEqual(want)
   })
 
+  test.each<{ name: string; given: Case; replica?: Partial<ReplicaStatus>; want: object }>([
+    { name: 'stays while its VolumeManager is deleted', given: { goal: 'deleted' }, want: ['0 Queued'] },
+    { name: 'stays while its volume is not in the spec', given: { isInSpec: false }, want: ['0 Queued'] },
+    {
+      name: 'stays with another source in the spec',
+      given: {},
+      replica: { revision: 'old' },
+      want: ['0 Queued', '5 Queued'],
+    },
+    {
+      name: 'is deleted with its VolumeManager if no pod used it',
+      given: { goal: 'deleted' },
+      replica: { lastUsedTime: at(-30) },
+      want: [],
+    },
+    {
+      name: 'is deleted with its VolumeManager if its mover did not find it',
+      given: { goal: 'deleted' },
+      replica: { state: 'Downloading', totalBytes: 5 },
+      want: [],
+    },
+    {
+      name: 'is deleted with its VolumeManager if the user gave its changes up',
+      given: { goal: 'deleted', annotations: { [DELETE_IN_USE_ANNOTATION]: 'true' } },
+      want: [],
+    },
+  ])('data with changes on a replaced node $name', ({ given, replica, want }) => {
+    const unchecked = { state: 'Queued', isUnchecked: true, lastUsedTime: at(-20), uploadedTime: at(-25) } as const
+    const volume = (current: { revision: string; path: string }) => ({
+      replicas: [makeReplica({ ...current, ...unchecked, uploadSource: 'its source', ...replica })],
+    })
+
+    expect(short(planOf({ config: RESYNC, volume, ...given })).replicas).toEqual(want)
+  })
+
   test('keeps a replica that returned from a lost node until its conflict is resolved', () => {
     const failed = {
       state: 'Failed',

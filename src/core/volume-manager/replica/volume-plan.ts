@@ -16,7 +16,7 @@ import { statusMessage } from '../rules/option-rules.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { MAX_REPLICAS, storedProblems } from '../rules/volume-rules.ts'
 import { isDeletedInUse } from './deletion.ts'
-import { isReady } from './download.ts'
+import { isReady, mayHaveData } from './download.ts'
 import { stepDeletions, stepReplicas } from './replica.ts'
 import {
   abandonNode,
@@ -128,7 +128,7 @@ function dropRules(
     labelsOf: nodeLabelsFor(manager, id),
     mustStay: (replica) =>
       keepsChanges(replica, source) &&
-      (isComplete(replica) || (replica.isUnchecked === true && replica.revision === wantedRevision)) &&
+      (isComplete(replica) || mayHaveData(replica)) &&
       (hasChanges(replica) || mustShowConflict(replica)) &&
       !isDeletedInUse(manager),
   }

@@ -85,6 +85,12 @@ describe('a replica that waits', () => {
       reason: 'InvalidSpec',
     },
     {
+      name: 'is stuck with changes of another source',
+      more: { configs: [{ options: { ...config.options, resync: 'true' } }] },
+      volume: { replicas: [{ ...queued, node: 'n1', isUnchecked: true, revision: 'old', lastUsedTime: at(-9) }] },
+      reason: 'OtherSource',
+    },
+    {
       name: 'is not started before the status records its next attempt',
       volume: { replicas: [{ ...queued, state: 'Failed', retryTime: at(0) }] },
     },
@@ -123,6 +129,7 @@ describe('a replica that waits', () => {
       more: { configs: [NFS], persistentVolumeClaims: [claim] },
     },
     { name: 'InvalidSpec when its spec is valid', reason: 'InvalidSpec' },
+    { name: 'OtherSource when the spec has its source again', reason: 'OtherSource' },
     { name: 'not NoClaim before its claim exists', reason: 'NoClaim', more: { configs: [NFS] }, want: 'NoClaim' },
     { name: 'not NoNode, which is known only with a slot', reason: 'NoNode', want: 'NoNode' },
     { name: 'not Demanded', reason: 'Demanded', want: 'Demanded' },

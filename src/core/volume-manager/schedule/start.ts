@@ -16,7 +16,7 @@ import type { Transition } from '../replica/transition.ts'
 import { startUpload } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { claimNameOf } from '../rules/names.ts'
-import { sourceTypeOf } from '../rules/source-types.ts'
+import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
 import { earliest } from '../time.ts'
 import { placeMover, searchState, slotAmong } from './placement.ts'
 import { maxMaintenances } from './shares.ts'
@@ -108,15 +108,19 @@ function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
 }
 
 function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
-  const { config, wanted, set } = plan
+  const { config, moverConfig, set } = plan
   const { input, nodeSlots } = starter
-  if (!config || !wanted) {
+  if (!config || !moverConfig) {
     // A volume with an invalid spec cannot be downloaded, so other VolumeManagers go first.
-    return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, 'InvalidSpec')) } }
+    const reason = config ? 'InvalidSpec' : 'OtherSource'
+    return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, reason)) } }
   }
+  const revision = revisionOf(config)
   const isClaimed = hasClaim(config, input)
   let search = searchState(plan)
   const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
+    // Only changes keep a replica of another source that is not complete, and its mover would download the present source.
+    if (replica.revision !== revision) return { next: stuck(replica, 'OtherSource') }
     // Before the search for its mover, which is long for many replicas.
     if (starter.free <= 0) return { next: isClaimed ? withoutReason(replica, KNOWN_WITHOUT_SLOT) : replica }
     if (!mayStart(replica, plan)) return { next: replica }
@@ -187,12 +191,12 @@ function transferInput({ manager, settings }: VolumeManagerInput) {
 }
 
 /** Marks a queued replica that cannot start although a slot is free, so that other replicas go first. */
-function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSpec'): ReplicaStatus {
+function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSpec' | 'OtherSource'): ReplicaStatus {
   return replica.state === 'Queued' ? { ...replica, reason, message: MESSAGES[reason]() } : replica
 }
 
 /** `NoNode` is not one of them: nodes are looked for when there is a slot. */
-const KNOWN_WITHOUT_SLOT: ReadonlySet<string | undefined> = new Set(['NoClaim', 'InvalidSpec'])
+const KNOWN_WITHOUT_SLOT: ReadonlySet<string | undefined> = new Set(['NoClaim', 'InvalidSpec', 'OtherSource'])
 
 /** Removes a reason that no longer holds from a queued replica. */
 function withoutReason(replica: ReplicaStatus, past: ReadonlySet<string | undefined>): ReplicaStatus {

@@ -9,7 +9,7 @@ import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { REJECTED } from '../mover/observed-state.ts'
 import type { ClaimConflict } from '../persistent-volumes.ts'
-import { isReady, isUsable } from '../replica/download.ts'
+import { isReady, isUsable, mayHaveData } from '../replica/download.ts'
 import { requestedCheckAt, requestedMaintenance } from '../replica/maintenance.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
@@ -115,18 +115,26 @@ function writeBackFailure(
   const failing = replicas.flatMap((replica) => {
     const { node, upload, inUse } = replica
     const isFailing = upload !== undefined && keepsFailing(upload)
-    const failure = isFailing ? (lastFailure(upload) ?? `failed ${upload.failures} times`) : undefined
+    const failure = isFailing ? (lastFailure(upload) ?? `failed ${upload.failures} times`) : uncheckedFailure(replica)
     const why = failure ?? (inUse ? undefined : obstacleOf(replica))
     return why === undefined ? [] : [`${node}: changes are not written back: ${why}`]
   })
   return failing.length > 0 ? { writeBack: cut(failing.join('; '), MAX_MESSAGE_LENGTH) } : {}
 }
 
+/** Why no mover finds out whether a replaced node has the data, and with it changes; undefined if none keeps failing. */
+function uncheckedFailure(replica: ReplicaStatus): string | undefined {
+  if (!mayHaveData(replica) || !hasChanges(replica) || !keepsFailing(replica)) return undefined
+  return explain(replica).message
+}
+
 /** Returns why no mover can write the changes of a replica back that has data of another source; undefined if one can, or without changes. */
 function changesOfOtherSource(config: VolumeConfig | undefined): (replica: ReplicaStatus) => string | undefined {
   const source = readSpecSource(config)
-  const isLeft = (replica: ReplicaStatus) =>
-    keepsChanges(replica, source) && hasChanges(replica) && !hasUploadSource(replica, source)
+  // A mover that looks for data on a replaced node finds only the data of the spec.
+  const hasSource = (replica: ReplicaStatus) =>
+    hasUploadSource(replica, source) && (!mayHaveData(replica) || replica.revision === source?.revision)
+  const isLeft = (replica: ReplicaStatus) => keepsChanges(replica, source) && hasChanges(replica) && !hasSource(replica)
   return (replica) => (isLeft(replica) ? MESSAGES.OtherSource() : undefined)
 }
 
@@ -237,7 +245,8 @@ function deletionProgress({ config, set }: VolumePlan): { reason?: string | unde
   }
   const [replica] = set.replicas
   if (replica) {
-    const wait = replica.state === 'Unreachable' ? MESSAGES.NodeUnready() : 'in use'
+    const unchecked = replica.isUnchecked ? MESSAGES.NodeReplaced(replica.node ?? '') : undefined
+    const wait = replica.state === 'Unreachable' ? MESSAGES.NodeUnready() : (unchecked ?? 'in use')
     const obstacle = replica.inUse ? undefined : changesOfOtherSource(config)(replica)
     if (obstacle) return { message: `${replica.node}: changes are not written back: ${obstacle}` }
     return { message: `${replica.node}: ${wait}; its changes are written back after that` }
