@@ -111,6 +111,10 @@ describe('a DaemonSet', () => {
     const after = await requiredLabels('agent')
     expect(after).toHaveLength(1)
     expect(after).not.toEqual(before)
+
+    await cluster.plane.kubectl(['rollout', 'undo', 'daemonset', 'agent', '--to-revision=1'], {})
+    expect(await requiredLabels('agent')).toEqual(after)
+    await runsOn('agent', ['node-2'])
   })
 
   test('with an affinity of its own follows its data, also after it is applied on the server again', async () => {

@@ -68,6 +68,28 @@ describe('a DaemonSet', () => {
     expect(termsOf(narrowed(narrowed(daemonSet(), wants('data/old')), wants('data/new')))).toEqual([['data/new']])
   })
 
+  test('has its present nodes only when a rollback brings the template of earlier data back', () => {
+    const [oldLabel, newLabel] = ['a', 'b'].map((digit) => `vck.intelai.org/1-${digit.repeat(13)}`) as [string, string]
+    const before = narrowed(daemonSet(nodesWith('gpu')), wants(oldLabel))
+    const after = narrowed(before, wants(newLabel))
+    // As kubectl rollout undo, which changes the template alone.
+    const restored = narrowed({ ...after, spec: before.spec }, wants(newLabel))
+    expect(termsOf(restored)).toEqual([['gpu', newLabel]])
+    expect(narrowed(restored, wants(newLabel))).toBe(restored)
+    const free = narrowed({ ...restored, spec: before.spec })
+    expect(termsOf(free)).toEqual([['gpu']])
+    expect(free.metadata.annotations).toEqual({})
+  })
+
+  test('has a note of bounded length', () => {
+    const label = (i: number) => `vck.intelai.org/1-${String(i).padStart(13, '0')}`
+    const labels = Array.from({ length: 100 }, (_, i) => label(i))
+    const last = labels.reduce((object, one) => narrowed(object, wants(one)), daemonSet())
+    const note: unknown[] = JSON.parse(last.metadata.annotations?.[NODE_REQUIREMENTS_ANNOTATION] ?? '')
+    expect(note).toHaveLength(41)
+    expect(note.slice(-2)).toEqual([requirement(label(98)), requirement(label(99))])
+  })
+
   test('has its own terms back when each alternative of the data is gone', () => {
     const alternatives = { ...wants('x'), volume: makeUsable('vol1', { nodeAffinity: nodesWith('data/a', 'data/b') }) }
     const after = narrowed(narrowed(daemonSet(nodesWith('gpu', 'tpu')), alternatives))

@@ -6,6 +6,7 @@ import type { PodSpec } from '../../api/pod.ts'
 import { defined, isObject, parseJson } from '../../base/json.ts'
 import type { Outcome } from '../outcome.ts'
 import { NOTHING, type Plan, patchInto } from '../plan.ts'
+import { ownerOfNodeLabel } from '../volume-manager/rules/names.ts'
 import { requirementKey, termKey } from './node-affinity/requirement-key.ts'
 import { narrowToVolumes } from './node-affinity/volume-affinity.ts'
 import type { WantedVolume } from './requests/resolve.ts'
@@ -20,22 +21,27 @@ export function isDaemonSet({ kind }: Pick<K8sObject, 'kind'>): boolean {
  * Returns the DaemonSet with a template for the nodes that have its required volumes. The controller follows the labels of nodes
  * (pkg/controller/daemon, NodeShouldRunDaemonPod), so pods come and go with the data.
  *
- * An annotation records the added requirements. They are replaced when the data gets other nodes.
+ * An annotation records the added requirements. They are replaced when the data gets other nodes. It keeps earlier node labels, since
+ * `kubectl rollout undo` brings a template with them back.
  *
  * @param stored the stored DaemonSet: it has the annotation if the request removed all annotations
+ * @param hadCopy whether admission completed this template earlier. Then its node labels were added too, whatever the annotation says.
  */
 export function narrowDaemonSet<T extends K8sObject>(
   object: T,
   { keys, spec: { affinity } }: PlacedPodSpec,
   wanted: readonly WantedVolume[],
-  stored?: K8sObject,
+  { stored, hadCopy = false }: { stored?: K8sObject | undefined; hadCopy?: boolean } = {},
 ): T {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
-  const own = withoutAdded(required?.nodeSelectorTerms, new Set(addedTo(object, stored).map(requirementKey)))
+  const recorded = addedTo(object, stored)
+  const known = new Set(recorded.map(requirementKey))
+  const isAdded = (one: NodeSelectorRequirement) => known.has(requirementKey(one)) || (hadCopy && isNodeLabel(one))
+  const own = withoutAdded(required?.nodeSelectorTerms, isAdded)
   const terms = narrowToVolumes(own, wanted)
   const added = addedRequirements(own ?? [], terms ?? [])
   const { [NODE_REQUIREMENTS_ANNOTATION]: before, ...annotations } = object.metadata.annotations ?? {}
-  const note = added.length > 0 ? JSON.stringify(added) : undefined
+  const note = added.length > 0 ? JSON.stringify([...earlierLabels(recorded, added), ...added]) : undefined
   const sameTerms = isSame(required?.nodeSelectorTerms, terms)
   if (sameTerms && before === note) return object
   const noted = note === undefined ? annotations : { ...annotations, [NODE_REQUIREMENTS_ANNOTATION]: note }
@@ -73,10 +79,27 @@ function isRequirement(item: unknown): item is NodeSelectorRequirement {
   return Array.isArray(values) && values.every((value) => typeof value === 'string')
 }
 
+/** The most earlier node labels in the annotation. Kubernetes keeps 10 revisions of a DaemonSet by default. */
+const MAX_EARLIER = 40
+
+/** The recorded node labels that are not added now, the latest last. */
+function earlierLabels(recorded: readonly NodeSelectorRequirement[], added: readonly NodeSelectorRequirement[]) {
+  const now = new Set(added.map(requirementKey))
+  return recorded.filter((one) => isNodeLabel(one) && !now.has(requirementKey(one))).slice(-MAX_EARLIER)
+}
+
+/** Whether a requirement selects the nodes with the data of a VolumeManager. */
+function isNodeLabel({ key, operator }: NodeSelectorRequirement): boolean {
+  return operator === 'Exists' && ownerOfNodeLabel(key) !== undefined
+}
+
 /** The terms of the user. Narrowing may have copied a term for several alternatives; these copies are equal again. */
-function withoutAdded(terms: readonly NodeSelectorTerm[] | undefined, added: ReadonlySet<string>) {
-  if (terms === undefined || added.size === 0) return terms
-  const isOwn = (requirement: NodeSelectorRequirement) => !added.has(requirementKey(requirement))
+function withoutAdded(
+  terms: readonly NodeSelectorTerm[] | undefined,
+  isAdded: (requirement: NodeSelectorRequirement) => boolean,
+) {
+  if (!terms?.flatMap(termRequirements).some(isAdded)) return terms
+  const isOwn = (requirement: NodeSelectorRequirement) => !isAdded(requirement)
   const stripped = terms.flatMap(({ matchExpressions = [], matchFields = [] }): NodeSelectorTerm[] => {
     const expressions = matchExpressions.filter(isOwn)
     const fields = matchFields.filter(isOwn)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeUsable, managers } from '../../../test/builders.ts'
+import { makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import { ADDED_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
@@ -285,6 +285,23 @@ describe('an update', () => {
       warnings: ['lodestone: the pod template of a Job is immutable; recreate the Job to change its volumes'],
     })
   })
+})
+
+test('a rollback to the template of earlier requests leaves a DaemonSet on all nodes of its user', () => {
+  const volumes = [makeUsable('vol1', { nodeAffinity: nodesWith('vck.intelai.org/1-0123456789abc') })]
+  const rest = { managers: managers({ name: 'mnist', volumes }) }
+  const manifest = workload('DaemonSet', { template: template() })
+  const after = (object: K8sObject, stored?: K8sObject) => {
+    const outcome = decide(object, stored, rest)
+    return outcome.kind === 'patch' ? outcome.object : object
+  }
+  const requested = workload('DaemonSet', { template: template() }, { annotations: asks() })
+  const before = after(requested) as K8sObject & { spec: unknown }
+  expect(JSON.stringify(before.spec)).toContain('vck.intelai.org')
+
+  const restored = after({ ...manifest, ...{ spec: before.spec } }, manifest)
+  expect(JSON.parse(JSON.stringify(restored))).toMatchObject(manifest)
+  expect(JSON.stringify(restored)).not.toContain('vck.intelai.org')
 })
 
 describe('a workload is not changed', () => {

@@ -16,7 +16,7 @@ import { operatingSystemErrors } from './node-affinity/operating-system.ts'
 import { mistypedAnnotations, ourAnnotations } from './requests/annotation-keys.ts'
 import { MAX_TEMPLATES } from './requests/limits.ts'
 import { type Resolved, resolveRequests, separateVolumes, type WantedVolume } from './requests/resolve.ts'
-import { podPlacesOf } from './requests/templates.ts'
+import { type PodPlace, podPlacesOf } from './requests/templates.ts'
 import { type ParsedRequests, type PlacedRequest, parseVolumeRequests } from './requests/volume-requests.ts'
 import {
   OWN_ANNOTATIONS,
@@ -74,7 +74,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
 /** Removes values whose cause went while Lodestone was not called. Nothing is checked, since the update changes no request. */
 function removeStale({ object, stored }: WorkloadInput, kind: WorkloadKind, found: WorkloadRequests): Outcome {
   const cleaned = withRequests(object, { requests: [], stale: found.stale })
-  return answer(object, found.requests.length > 0 ? cleaned : withAllNodes(cleaned, kind, stored), {}, found)
+  return answer(object, found.requests.length > 0 ? cleaned : withAllNodes(cleaned, kind, found, stored), {}, found)
 }
 
 function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: WorkloadRequests): Outcome {
@@ -98,8 +98,8 @@ function decideRequests(input: WorkloadInput, kind: WorkloadKind, found: Workloa
   const labeled = withRequests(object, found)
   const changed =
     requests.length > 0
-      ? parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted, stored), labeled)
-      : withAllNodes(labeled, kind, stored)
+      ? parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted, { stored }), labeled)
+      : withAllNodes(labeled, kind, found, stored)
   return answer(object, changed, details, found)
 }
 
@@ -225,15 +225,25 @@ function check(
 function withNodes(
   whole: K8sObject,
   { place: { pod } }: Pick<ParsedAnnotation, 'place'>,
-  wanted?: readonly WantedVolume[],
-  stored?: K8sObject,
+  wanted: readonly WantedVolume[] | undefined,
+  details: Parameters<typeof narrowDaemonSet>[3],
 ): K8sObject {
-  return pod && wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, pod, wanted, stored) : whole
+  return pod && wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, pod, wanted, details) : whole
 }
 
 /** Returns a DaemonSet that requests no volumes with the node affinity of its user. */
-function withAllNodes(whole: K8sObject, kind: WorkloadKind, stored?: K8sObject): K8sObject {
-  return podPlacesOf(whole, kind).reduce((one, place) => withNodes(one, { place }, [], stored), whole)
+function withAllNodes(
+  whole: K8sObject,
+  kind: WorkloadKind,
+  { stale }: WorkloadRequests,
+  stored: K8sObject | undefined,
+): K8sObject {
+  const copied = new Set(stale.filter(({ added }) => added.annotation).map(({ place }) => place.path))
+  const hadCopy = ({ path }: PodPlace) => copied.has(path)
+  return podPlacesOf(whole, kind).reduce(
+    (one, place) => withNodes(one, { place }, [], { stored, hadCopy: hadCopy(place) }),
+    whole,
+  )
 }
 
 function distinct<T>(items: readonly T[]): T[] {
