@@ -62,6 +62,13 @@ export const VOLUME_SETTINGS: VolumeSettings = {
 /** The labels of a node that runs movers. */
 export const PLATFORM = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' }
 
+/** The kubelet of a node with disk pressure accepts critical Pods only (pkg/kubelet/eviction, Admit). */
+const REJECTED: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node had condition: [DiskPressure].' }
+
+function isRejected({ spec }: Pod, node: Node | undefined): boolean {
+  return node !== undefined && hasDiskPressure(node) && spec.priorityClassName !== 'system-node-critical'
+}
+
 /** The behavior of a mover when it runs: its work, or one of the ways in which it fails. */
 export type MoverFate = 'completes' | 'goes on' | PodStatus
 
@@ -338,7 +345,7 @@ export class VolumeWorld {
     if (node && !readNodeHealth(node).isReady) return
     if (!pod.spec.nodeName) await this.#schedule(pod)
     else if (pod.status?.phase === 'Running') await this.#finish(pod)
-    else await this.setStatus(pod, { phase: 'Running' })
+    else await this.setStatus(pod, isRejected(pod, node) ? REJECTED : { phase: 'Running' })
   }
 
   /** As with data that is small: each mover finds a node, runs and ends before the scheduler looks at the next. */

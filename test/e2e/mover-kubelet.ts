@@ -5,6 +5,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
+import type { NodeCondition } from '../../src/api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
 import { main } from './command.ts'
@@ -49,6 +50,8 @@ const FALLBACK_LOG_BYTES = 2048
 const SIGTERM_STATUS = 143
 const LOW_ON_DISK = 'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 900Mi.'
 const SIGKILL_STATUS = 137
+// pkg/apis/scheduling
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 const merge = 'application/merge-patch+json'
 
@@ -108,10 +111,24 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
       .finally(() => beginning.delete(uid))
   }
 
+  async function hasPressure(node: string): Promise<boolean> {
+    const found = (await plane.getJson('nodes', node)) as { status?: { conditions?: NodeCondition[] } } | undefined
+    return found?.status?.conditions?.some(({ type, status }) => type === 'DiskPressure' && status === 'True') ?? false
+  }
+
   async function begin(pod: Pod): Promise<void> {
     const { uid = '', name = '', namespace = 'default' } = pod.metadata
     const { nodeName = '', containers, volumes } = pod.spec ?? { containers: [] }
     const [container] = containers as [Container]
+    // As pkg/kubelet/eviction: with disk pressure, the kubelet accepts critical Pods only.
+    const { priority = 0 } = pod.spec as { priority?: number }
+    if (priority < SYSTEM_CRITICAL_PRIORITY && (await hasPressure(nodeName))) {
+      return writeStatus(pod, {
+        phase: 'Failed',
+        reason: 'Evicted',
+        message: 'The node had condition: [DiskPressure].',
+      })
+    }
     const command = images[container.image ?? '']
     if (!command) return wait(pod, 'ErrImagePull', `failed to pull image "${container.image}": not found`)
     const broken = brokenNodes.get(nodeName)

@@ -61,6 +61,14 @@ test('a leftover that was written by the kubelet chooses no metadata of its move
   expect(planLeftover({ ...input, node: forgedNode })).toEqual(planLeftover(makeInput()))
 })
 
+test('a leftover is deleted by a critical mover on a node with disk pressure', () => {
+  const { node, ...input } = makeInput()
+  const conditions = [...(node.status?.conditions ?? []), { type: 'DiskPressure', status: 'True' }]
+  const plan = planLeftover({ ...input, node: { ...node, status: { conditions } } })
+
+  expect(plan.actions).toMatchObject([{ object: { spec: { priorityClassName: 'system-node-critical' } } }])
+})
+
 const writer = makeMover({}, { phase: 'Running' }, 'n1')
 
 describe('no mover is created', () => {

@@ -10,7 +10,7 @@ import type { VolumeUser } from './input.ts'
 import { apartFrom, directoryOfMover } from './mover/affinity.ts'
 import { leftoverMover } from './mover/build.ts'
 import { type MoverState, moverState, scheduledAt } from './mover/observed-state.ts'
-import { readNodeHealth } from './nodes/feasibility.ts'
+import { hasDiskPressure, readNodeHealth } from './nodes/feasibility.ts'
 import { type Leftover, leftoverKey, readLeftover, removeLeftover } from './nodes/leftovers.ts'
 import { deletePod } from './plan.ts'
 import { podEndTime } from './pod-use.ts'
@@ -79,7 +79,10 @@ export function planLeftover(input: LeftoverInput): Plan {
   const key = leftoverKey(name, digest)
   const pod = apartFrom(
     active,
-    leftoverMover({ key, node: name, leftover, namespace, slot, settings: settings.movers }),
+    leftoverMover({
+      ...{ key, node: name, isCritical: hasDiskPressure(node), leftover, namespace, slot },
+      settings: settings.movers,
+    }),
   )
   return { actions: [{ kind: 'create', type: pods, object: pod }], requeueAfterMs: CHECK_MS }
 }

@@ -169,6 +169,19 @@ test('the mover of an upload to Pachyderm reads the folder of its output', () =>
   ])
 })
 
+test.each([
+  { name: 'is critical on a node with disk pressure', isCritical: true, want: ['system-node-critical', {}] },
+  { name: 'has the choices of its volume otherwise', isCritical: false, want: ['low', { limits: { cpu: '64' } }] },
+])('the mover of a deletion or an upload $name', ({ isCritical, want }) => {
+  const mover = { priorityClassName: 'low', resources: { limits: { cpu: '64' } } }
+  const input = { ...inputOf({ mover }), id: 'vol1', deletion: makeDeletion() }
+  const pods = [deletionMover({ ...input, isCritical }), uploadMover({ ...input, replica: makeReplica(), isCritical })]
+
+  for (const { spec } of pods) {
+    expect([spec.priorityClassName, spec.containers[0]?.resources]).toEqual(want)
+  }
+})
+
 test('the mover of a deletion is pinned, tolerates every taint, and has no source', () => {
   const pod = deletionMover({ ...inputOf({}), id: 'vol1', deletion: makeDeletion({ node: 'n7' }) })
 

@@ -158,14 +158,20 @@ function serverArguments(source: MoverSource | undefined, networks: readonly str
   ]
 }
 
+interface UploadInput extends Omit<TransferInput, 'placement'> {
+  /** Whether the node has disk pressure. Its data cannot be evicted before the upload. */
+  isCritical?: boolean
+}
+
 /** The mover that writes changes back to the source. It skips files that are unchanged in the source. */
-export function uploadMover(input: Omit<TransferInput, 'placement'>): Pod {
-  const { manager, config, replica, slot, settings, networks } = input
+export function uploadMover(input: UploadInput): Pod {
+  const { manager, config, replica, isCritical = false, slot, settings, networks } = input
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
     manager,
     config,
+    isCritical,
     task: buildTask(manager, config.id, 'upload', { index, attempt: upload?.attempt ?? 1 }),
     args: [
       'upload',
@@ -188,12 +194,23 @@ interface DeletionInput extends Pick<TransferInput, 'manager' | 'slot' | 'settin
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
   deletion: DeletionStatus
+  /** Whether the node has disk pressure. */
+  isCritical?: boolean
 }
 
 /** The mover that deletes data. It tolerates every taint: no other node can delete the data. */
-export function deletionMover({ manager, id, config, deletion, slot, settings }: DeletionInput): Pod {
+export function deletionMover({
+  manager,
+  id,
+  config,
+  deletion,
+  isCritical = false,
+  slot,
+  settings,
+}: DeletionInput): Pod {
   return moverPod({
     manager,
+    isCritical,
     // Uses the image that wrote the data: only this image knows its files.
     config,
     task: buildTask(manager, id, 'deletion', deletion),
@@ -210,16 +227,20 @@ interface LeftoverMoverInput extends Pick<TransferInput, 'slot' | 'settings'> {
   /** The key of the leftover. */
   key: string
   node: string
+  /** Whether the node has disk pressure. */
+  isCritical?: boolean
   leftover: Leftover
   /** The namespace of the mover. That of the VolumeManager may not exist any more. */
   namespace: string
 }
 
 /** The mover that deletes a leftover. */
-export function leftoverMover({ key, node, leftover, namespace, slot, settings }: LeftoverMoverInput): Pod {
+export function leftoverMover(input: LeftoverMoverInput): Pod {
+  const { key, node, isCritical = false, leftover, namespace, slot, settings } = input
   const { name, uid, id, index, path, image } = leftover
   return moverPod({
     namespace,
+    isCritical,
     manager: { metadata: { namespace: leftover.namespace, name, uid } },
     config: image === undefined ? undefined : { mover: { image } },
     task: { manager: key, id, role: 'leftover', index, attempt: 1 },

@@ -43,6 +43,8 @@ export interface MoverPodInput {
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
   /** The limit of its run; absent for the option of the volume. */
   deadlineSeconds?: number
+  /** Whether it frees disk of a node with disk pressure, or writes data back that can be deleted then. */
+  isCritical?: boolean
   /** The capabilities, if they differ from those of the role. */
   capabilities?: readonly string[]
   placement: MoverPlacement
@@ -135,7 +137,7 @@ function usesSource([verb]: MoverPodInput['args']): boolean {
 }
 
 function moverContainer(
-  { config, manager, task, args, env, mount, settings, capabilities }: MoverPodInput,
+  { config, manager, task, args, env, mount, settings, isCritical, capabilities }: MoverPodInput,
   isBeside: boolean,
 ): Container {
   const { namespace = 'default', name = '', uid } = manager.metadata
@@ -164,7 +166,8 @@ function moverContainer(
       // An Event is in the namespace of its object, where a mover of another namespace has no rights.
       ...(isBeside ? [{ name: 'EVENT_ABOUT', value: JSON.stringify(about) }] : []),
     ],
-    resources: config?.mover?.resources ?? settings.resources,
+    // A critical Pod preempts others on its node, so no user chooses its requests.
+    resources: (isCritical ? undefined : config?.mover?.resources) ?? settings.resources,
     // Without a termination message, the last lines of the log are the reason, up to 2048 bytes.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: {
@@ -186,7 +189,11 @@ function moverVolumes({ mount }: MoverPodInput): PodVolume[] {
   return [...(mount ? [{ name: VOLUME, ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
 }
 
-function moverPriority({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {
+/** While a node has disk pressure, its kubelet rejects every Pod that is not critical (pkg/kubelet/eviction, Admit). */
+const CRITICAL = 'system-node-critical'
+
+function moverPriority({ config, isCritical, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {
+  if (isCritical) return { priorityClassName: CRITICAL }
   const priorityClassName = config?.mover?.priorityClassName ?? settings.priorityClassName
   return priorityClassName === undefined ? {} : { priorityClassName }
 }

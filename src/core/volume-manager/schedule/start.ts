@@ -8,6 +8,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { apartFrom } from '../mover/affinity.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'
+import { hasDiskPressure } from '../nodes/feasibility.ts'
 import type { MoverPod } from '../observe.ts'
 import { startDeleting } from '../replica/deletion.ts'
 import { startDownload } from '../replica/download.ts'
@@ -78,14 +79,20 @@ function startOn(node: string, starter: Starter, moverIn: (slot: number) => Pod)
   return isStarted
 }
 
+function hasPressure(name: string, { input }: Starter): boolean {
+  const node = input.nodes.get(name)
+  return node !== undefined && hasDiskPressure(node)
+}
+
 function startDeletions(plan: VolumePlan, starter: Starter): VolumePlan {
   const { id, moverConfig: config, set, before } = plan
   const { manager, settings, now } = starter.input
   const deletions = set.deletions.map((deletion) => {
+    const isCritical = hasPressure(deletion.node, starter)
     const isStarted =
       isKnownQueued(deletion, before?.deletions) &&
       startOn(deletion.node, starter, (slot) =>
-        deletionMover({ manager, settings: settings.movers, id, config, deletion, slot }),
+        deletionMover({ manager, settings: settings.movers, id, config, deletion, isCritical, slot }),
       )
     return isStarted ? startDeleting(deletion, now) : deletion
   })
@@ -101,7 +108,9 @@ function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
     const isStarted =
       node !== undefined &&
       mayUpload(replica, plan) &&
-      startOn(node, starter, (slot) => uploadMover({ ...transferInput(input), config, replica, slot }))
+      startOn(node, starter, (slot) =>
+        uploadMover({ ...transferInput(input), config, replica, isCritical: hasPressure(node, starter), slot }),
+      )
     return isStarted ? startUpload(replica, input.now) : replica
   })
   return { ...plan, set: { ...set, replicas } }
