@@ -395,6 +395,43 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(outcome({ binding: sent, stored: runs, claims, clusters: broken, policy }).affinity).toEqual(one('member9'))
   })
 
+  describe('and then equals the narrowing', () => {
+    const policy = lazy(one('member2'))
+    const changed = (binding: ResourceBinding, resourceVersion: string): ResourceBinding => ({
+      ...binding,
+      spec: { ...binding.spec, resource: { ...binding.spec.resource, resourceVersion } },
+    })
+    const sent = changed(overwritten(runs, one('member2')), '2')
+    const scaled = { ...sent, spec: { ...sent.spec, placement: { ...one('member2'), replicaScheduling: {} } } }
+
+    test.each([
+      { name: 'only the workload changes', binding: sent },
+      { name: 'the rest of the placement changes too', binding: scaled },
+    ])('is the new base when the detector applies it: $name', ({ binding }) => {
+      const given = { stored: runs, claims, policy }
+      const applied = decideBinding(makeInput({ ...given, binding })).binding
+      expect(readAnnotations(applied.metadata.annotations).base).toEqual(one('member2'))
+      expect(decideBinding(makeInput({ ...given, binding: applied })).binding).toBe(applied)
+    })
+
+    test('does not send an evicted workload to the former placement after that', () => {
+      const applied = decideBinding(makeInput({ binding: sent, stored: runs, claims, policy })).binding
+      const gone = { ...applied, spec: evicted.spec }
+      const lost = { ...gone, spec: { ...gone.spec, placement: applied.spec.placement } } as ResourceBinding
+      expect(outcome({ binding: lost, stored: applied, claims, clusters: broken, policy }).affinity).toEqual(
+        one('member2'),
+      )
+    })
+
+    test('is not the base when another client changes the binding', () => {
+      const labelled = {
+        ...runs,
+        metadata: { ...runs.metadata, annotations: { ...runs.metadata.annotations, a: 'b' } },
+      }
+      expect(outcome({ binding: labelled, stored: runs, claims, policy }).base).toEqual(one('member1', 'member2'))
+    })
+  })
+
   test('does not end the base, which counts again when one of its clusters can take the workload', () => {
     const taints = [{ key: 'broken', effect: 'NoSchedule' }] as const
     const full = lookup(...['member1', 'member2', 'member9'].map((name) => makeCluster(name, { taints: [...taints] })))

@@ -48,7 +48,7 @@ interface BaseDecision {
  * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the placement of the policy for the base. So each
  *   base is corrected sooner or later. The loop reads the policy from the API server before such a write (`differsFromPolicy`).
  * - Admission takes the base in the annotation, or the policy if it allows less. A replica may have an older policy than the stored affinity.
- *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it.
+ *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it: with a change of the workload.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
@@ -57,7 +57,7 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   const isUnchanged = stored !== undefined && jsonEqual(incoming, effectiveAffinity(stored.spec.placement))
   // A write that takes the policy from a binding brings no other placement.
   const hasPolicy = policyReferenceOf(binding.metadata) !== undefined
-  if (!isUnchanged || (hasPolicy && changesOtherFields(binding, stored))) {
+  if (!isUnchanged || (hasPolicy && changesOtherFields(binding, stored)) || appliesLazyPolicy(input)) {
     if (!annotated || isOfDetector(input)) return { conditional: [], otherwise: incoming }
     const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
     // Reinvocation: the recorded base did not count (`keepRecordedBase`).
@@ -86,13 +86,27 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
 }
 
 /** Whether the detector may have sent a write: its affinity is that of the policy, and the annotations of Lodestone are the stored ones. */
-export function isOfDetector({ binding, stored, policy, annotations, storedAnnotations }: ParsedInput): boolean {
+function isOfDetector({ binding, stored, policy, annotations, storedAnnotations }: ParsedInput): boolean {
   const incoming = effectiveAffinity(binding.spec.placement)
   const isKept =
     stored !== undefined &&
     localityText(binding) === localityText(stored) &&
     jsonEqual(annotations.base, storedAnnotations.base)
   return isKept && policy !== undefined && jsonEqual(incoming, effectiveAffinity(policy.placement))
+}
+
+/**
+ * Whether the detector applies a lazy policy in this write. Its affinity can equal the narrowed one. The detector then changes the reference to the
+ * workload, which no other writer does (v1.18.1, pkg/detector/detector.go, ApplyPolicy). Also true for our answer to such a write, which the API server
+ * may send again.
+ */
+export function appliesLazyPolicy(input: ParsedInput): boolean {
+  const { binding, stored, policy, annotations, storedAnnotations } = input
+  if (!policy?.lazy || !stored) return false
+  const [sent, before] = [binding, stored].map(({ spec }) => effectiveAffinity(spec.placement))
+  if (jsonEqual(sent, before) && jsonEqual(binding.spec.resource, stored.spec.resource)) return false
+  const isAnswer = annotations.base !== undefined && !jsonEqual(annotations.base, storedAnnotations.base)
+  return isAnswer ? jsonEqual(annotations.base, effectiveAffinity(policy.placement)) : isOfDetector(input)
 }
 
 /** The affinity of the policy; undefined for a policy that is unknown, or that applies only when the detector writes it. */

@@ -7,7 +7,7 @@ import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
-import { type BaseCandidate, baseCandidates, isOfDetector, meetsCondition } from './base.ts'
+import { appliesLazyPolicy, type BaseCandidate, baseCandidates, meetsCondition } from './base.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
@@ -145,10 +145,11 @@ function storedByLoop(
  * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
  * affinity counts instead.
  */
-function keepRecordedBase({ stored, policy, storedAnnotations }: ParsedInput, found: DecisionForBase): DecisionForBase {
+function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): DecisionForBase {
+  const { stored, policy, storedAnnotations } = parsed
   const { annotations } = found.decision
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !annotations.base) return found
+  if (!policy?.lazy || !base || !annotations.base || appliesLazyPolicy(parsed)) return found
   if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
   return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
 }
@@ -160,15 +161,10 @@ function keepRecordedBase({ stored, policy, storedAnnotations }: ParsedInput, fo
 function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
   const { policy, isScheduled, storedAnnotations } = parsed
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !isScheduled || appliesPolicy(parsed) || !isUnfit(parsed, affinity)) return undefined
+  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed) || !isUnfit(parsed, affinity))
+    return undefined
   const decision = decidePlacement(parsed, base)
   return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
-}
-
-/** Whether a write gives the binding the placement of its policy, which it did not have. */
-function appliesPolicy(parsed: ParsedInput): boolean {
-  const [sent, before] = [parsed.binding, parsed.stored].map((one) => effectiveAffinity(one?.spec.placement))
-  return !jsonEqual(sent, before) && isOfDetector(parsed)
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
