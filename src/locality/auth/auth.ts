@@ -13,7 +13,11 @@ export interface Authenticator {
 }
 
 /** Creates the authenticator of a configuration. */
-export function openAuthenticator(auth: AuthConfig, transport: HttpTransport, clock: Clock): Authenticator {
+export function openAuthenticator(
+  auth: AuthConfig,
+  transport: Pick<HttpTransport, 'exchangeNow'>,
+  clock: Clock,
+): Authenticator {
   switch (auth.type) {
     case 'none':
       return { authorize: async (request) => request, renew: async () => false }

@@ -20,13 +20,13 @@ const TOKEN = /^[\x21-\x7e]{1,16000}$/
 const USED_SHARE = 0.9
 
 /** Creates a source of tokens for a configuration of type `oauth2`. */
-export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Clock): Tokens {
+export function openTokens(auth: AuthConfig, transport: Pick<HttpTransport, 'exchangeNow'>, clock: Clock): Tokens {
   let current: { token: string; until: number } | undefined
   let request: Promise<string> | undefined
 
   async function requestToken(): Promise<string> {
     // Not the signal of the caller, because other callers wait for the same token. The transport limits the time.
-    const response = await transport.exchange(await tokenRequest(auth), new AbortController().signal)
+    const response = await transport.exchangeNow(await tokenRequest(auth), new AbortController().signal)
     if (response.status !== 200) throw refusal(response, clock.epochMs())
     const { token, lifeMs } = parseToken(response)
     current = { token, until: clock.epochMs() + lifeMs * USED_SHARE }

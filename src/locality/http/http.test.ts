@@ -105,6 +105,28 @@ describe('credentials', () => {
     ])
   })
 
+  test.each([1, 16])('do not expire while their request waits for the limits (%i at once)', async (maxConcurrent) => {
+    const clock = new SkippingClock()
+    let expired = 0
+    server.serve = ({ path, headers }) => {
+      if (path === '/token') return { body: { access_token: `${clock.epochMs()}`, expires_in: 2 } }
+      const issuedAt = Number(headers.authorization?.slice('Bearer '.length))
+      if (clock.epochMs() - issuedAt < 2000) return { body: {} }
+      expired += 1
+      return { status: 401 }
+    }
+    const auth = { type: 'oauth2', clientSecret: 'secret', tokenUrl: `${server.url}/token` }
+    const client = open(server.url, { endpoint: { auth }, maxRequestsPerSecond: 1, maxConcurrent }, clock)
+    const send = () => client.send({ method: 'GET', url: server.url }, never)
+
+    const responses = await Promise.all(Array.from({ length: 6 }, send))
+
+    expect({ statuses: responses.map(({ status }) => status), expired }).toEqual({
+      statuses: Array(6).fill(200),
+      expired: 0,
+    })
+  })
+
   test('that did not change are not sent again', async () => {
     server.serve = () => ({ status: 419 })
     expect((await get({ type: 'bearer', token: 'one' })).status).toBe(419)

@@ -39,11 +39,15 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
   }
 
   async function authorized(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const sent = await authenticator.authorize(request, signal)
-    const response = await transport.exchange(sent, signal)
+    let sent = request
+    const prepare = async () => {
+      sent = await authenticator.authorize(request, signal)
+      return sent
+    }
+    const response = await transport.exchange(prepare, signal)
     if (response.status !== 401 && response.status !== 419) return response
     if (!(await authenticator.renew(sent))) return response
-    return transport.exchange(await authenticator.authorize(request, signal), signal)
+    return transport.exchange(prepare, signal)
   }
 
   async function send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {

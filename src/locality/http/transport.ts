@@ -29,8 +29,13 @@ export interface HttpTransportOptions extends DispatchersOptions, LimiterOptions
 }
 
 export interface HttpTransport {
-  /** Returns the response of any status. Throws a `LocalityError`, or the reason of the signal after it aborts. */
-  exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
+  /**
+   * Returns the response of any status. Calls `prepare` when the limits allow the request: credentials that are added there do not expire in the
+   * queue. Throws a `LocalityError`, an error of `prepare`, or the reason of the signal after it aborts.
+   */
+  exchange(prepare: () => Promise<HttpRequest>, signal: AbortSignal): Promise<HttpResponse>
+  /** Does the same for a request that others in the queue need, such as that for a token. The limits do not count it. */
+  exchangeNow(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Closes the connections after the running requests. */
   close(): Promise<void>
 }
@@ -69,7 +74,8 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
   }
 
   return {
-    exchange: (request, signal) => limiter.run(signal, () => exchange(request, signal)),
+    exchange: (prepare, signal) => limiter.run(signal, async () => exchange(await prepare(), signal)),
+    exchangeNow: exchange,
     close: () => {
       closed ??= dispatchers.close()
       return closed
