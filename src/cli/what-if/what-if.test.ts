@@ -14,7 +14,7 @@ import {
   makeVolumeManager,
 } from '../../../test/builders.ts'
 import type { PreferenceFigure } from '../../api/data-source-claim.ts'
-import type { PropagationPolicy, PropagationSpec, ResourceSelector } from '../../api/karmada.ts'
+import type { PropagationPolicy, PropagationSpec, ResourceBinding, ResourceSelector } from '../../api/karmada.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
@@ -120,6 +120,56 @@ describe('a workload for which the scheduler found no cluster', () => {
 
   test('is not shown when another cluster changes', async () => {
     expect((await taint('member3=full:PreferNoSchedule')).stdout).toContain('Nothing changes for 1 workload.')
+  })
+})
+
+describe('a workload that the scheduler is about to move', () => {
+  const among = (...names: string[]) => ({ clusterNames: names })
+  const groups = [
+    { affinityName: 'one', ...among('member1', 'member3') },
+    { affinityName: 'two', ...among('member2', 'member3') },
+  ]
+  const runs = (...names: string[]) => names.map((name) => ({ name, replicas: 2 }))
+  const inGroup = (name: string) => ({ status: { schedulerObservingAffinityName: name } })
+
+  test.each<{ name: string; binding: ResourceBinding; want: string }>([
+    {
+      name: 'from a cluster that evicts it',
+      binding: makeBinding({
+        placement: { ...divided, clusterAffinity: among('member1', 'member3') },
+        clusters: runs('member1'),
+        gracefulEvictionTasks: [{ fromCluster: 'member1' }],
+      }),
+      want: 'Deployment default/app: leaves member1',
+    },
+    {
+      name: 'from a cluster of an earlier group',
+      binding: {
+        ...makeBinding({ placement: { clusterAffinities: groups }, clusters: runs('member1', 'member2') }),
+        ...inGroup('two'),
+      },
+      want: 'Deployment default/app: leaves member1',
+    },
+    {
+      name: 'into the clusters that its placement needs',
+      binding: {
+        ...makeBinding({
+          placement: {
+            clusterAffinities: [
+              { affinityName: 'one', ...among('member1', 'member3') },
+              { affinityName: 'two', ...among('member1', 'member2') },
+            ],
+            spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2, maxGroups: 2 }],
+          },
+          clusters: runs('member1'),
+        }),
+        ...inGroup('one'),
+      },
+      want: 'Deployment default/app: to member2',
+    },
+  ])('$name loses the cluster to which it would go', async ({ binding, want }) => {
+    const { stdout } = await whatIf(['--cluster-lost', 'member3'], [...clusters, policy, binding])
+    expect(stdout).toContain(want)
   })
 })
 

@@ -12,6 +12,7 @@ import {
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import {
+  evictedClusters,
   hasNoFit,
   hasTarget,
   isSuspended,
@@ -19,6 +20,7 @@ import {
   schedulingFailure,
   targetClusters,
 } from '../../core/placement/binding-state.ts'
+import { minClusters } from '../../core/placement/spread.ts'
 import { preemptable } from '../../core/propagation-policy/preemption.ts'
 import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
@@ -148,12 +150,18 @@ class UnscheduledBindings {
   }
 }
 
-/** Whether the workload runs, and may stay in each of its clusters. If not, the scheduler tries to find another one. */
+/**
+ * Whether the workload runs, and may stay in each of its clusters. If not, the scheduler tries to find another one. So it does if it begins with a
+ * group without one of them, or needs further clusters.
+ */
 function isScheduled(binding: ResourceBinding, fleet: Fleet): boolean {
   const { spec } = binding
   const targets = targetClusters(spec)
-  const mayStay = (name: string) => fleet.allows(spec, name) && !fleet.isGone(name)
-  return targets.length > 0 && targets.every(mayStay) && findEviction(binding, fleet) === undefined
+  const [group] = groupsToTry(binding, fleet)
+  const evicted = evictedClusters(spec)
+  const mayStay = (name: string) => group?.allows(name) === true && !fleet.isGone(name) && !evicted.has(name)
+  const isEnough = targets.length > 0 && targets.length >= minClusters(spec.placement)
+  return isEnough && targets.every(mayStay) && findEviction(binding, fleet) === undefined
 }
 
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
@@ -200,9 +208,6 @@ function isAtHome(binding: ResourceBinding, places: (readonly string[])[], { fle
   if (places.length === 0 || countsClusters(spec)) return false
   if (isSuspended(spec) || schedulingFailure(binding) !== undefined || !isScheduled(binding, fleet)) return false
   const targets = targetClusters(spec)
-  // The scheduler would look for clusters in an earlier group first.
-  const [group] = groupsToTry(binding, fleet)
-  if (!targets.every((name) => group?.allows(name))) return false
   return places.every((clusters) => targets.every((name) => clusters.includes(name)))
 }
 
