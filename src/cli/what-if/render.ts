@@ -37,6 +37,8 @@ export function renderAnswer(
   const present = EFFECT_NAMES.filter((effect) => totals[effect].workloads > 0)
   const sections = present.map((effect) => {
     const all = changes.filter((change) => change.effect === effect)
+    // Those with a later effect only are shown with their first one.
+    if (all.length === 0) return ''
     const { shown, more } = cutList(all, showsAll)
     return [
       `\n${paint('bold', `${EFFECT_WORDS[effect]}: ${EFFECTS[effect]}`)}\n`,

@@ -868,6 +868,21 @@ test('a condition that is true ends with status 1 and says which', async () => {
   expect(passed).toMatchObject({ status: 0, stderr: '' })
 })
 
+test('a workload with a later effect counts for both, also in a condition', async () => {
+  const everywhere = { clusterAffinity: placement.clusterAffinity }
+  const copied = {
+    ...narrowed,
+    spec: { ...narrowed.spec, placement: { clusterAffinity: { clusterNames: ['member2'] } } },
+  }
+  const hub = [...clusters, source, makePolicy({ placement: everywhere }), makeClaim(), copied]
+  const options = ['--delete', 'dsc/sales', '--fail-if', 'gains > 0']
+  const { status, stdout, stderr } = await whatIf(options, hub)
+  expect({ status, stderr }).toEqual({ status: 1, stderr: 'lodestone what-if: gains > 0\n' })
+  expect(stdout).toMatch(/^gets copies +1 .*\nstays +1 /m)
+  expect(stdout).toContain('then gets copies: to member1, member3, after 30 s')
+  expect(stdout).not.toContain('gets copies: the workload')
+})
+
 test('JSON has every workload, with its data and its reason', async () => {
   const { stdout } = await whatIf(['--cluster-lost', 'member2', '-o', 'json'])
   expect(JSON.parse(stdout)).toMatchObject({

@@ -92,7 +92,12 @@ function everyKey(stores: readonly ObjectStore[]): Set<string> {
 class TotalsByEffect {
   readonly #counts = new Map<Effect, { workloads: number; dependencies: number; bytes: Map<string, number> }>()
 
-  add({ effect, data, dependencies }: WorkloadChange): void {
+  /** A workload counts for each of its effects: a condition of a pipeline is about later ones, too. */
+  add({ effect, next, data, dependencies }: WorkloadChange): void {
+    for (const each of next ? [effect, next.effect] : [effect]) this.#count(each, data, dependencies)
+  }
+
+  #count(effect: Effect, data: WorkloadChange['data'], dependencies: number): void {
     const counted = this.#counts.get(effect) ?? { workloads: 0, dependencies: 0, bytes: new Map() }
     this.#counts.set(effect, counted)
     counted.workloads += 1
