@@ -23,8 +23,8 @@ import {
 } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import type { Taint } from '../../api/node.ts'
-import { defined, sortedUnique, without } from '../../base/json.ts'
-import { isLabelKey, isLabelValue } from '../../base/names.ts'
+import { defined, sortedUnique } from '../../base/json.ts'
+import { isLabelKey, isLabelValue, listNames } from '../../base/names.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
 import { isDivided } from '../../core/placement/binding-state.ts'
@@ -41,7 +41,14 @@ import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { OverlayStore } from '../../store/overlay-store.ts'
 import type { ObjectName, ObjectStore, StoreChange } from '../../store/store.ts'
 import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
-import { isTemplate, openSession, reviewObject, type SessionInput } from '../check/review/review-object.ts'
+import { applyManifest, keptNames } from '../check/review/apply-manifest.ts'
+import {
+  isTemplate,
+  openSession,
+  reviewedType,
+  reviewObject,
+  type SessionInput,
+} from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
 import { readTarget, typeAmong, typesNamed } from '../kinds.ts'
 import { nameHint } from '../name-hint.ts'
@@ -257,7 +264,10 @@ async function applyManifests(
     signal.throwIfAborted()
     if (onlyPolicies && !isPolicy(object.kind))
       throw new UsageError(`${file}: ${objectTitle(object)} is no policy; use --manifest for it`)
-    const { outcome, errors, after } = await reviewObject(object, session)
+    const { namespace: within, name = '' } = object.metadata
+    const stored = await store.read(reviewedType(object, session), within, name)
+    const applied = applyManifest(object, stored)
+    const { outcome, errors, after } = await reviewObject(applied, session, stored)
     if (outcome === 'denied')
       throw new SuppositionError(
         `${file}: admission would reject ${objectTitle(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
@@ -265,13 +275,9 @@ async function applyManifests(
       )
     sentences.add(`${objectTitle(object)} is applied`)
     const type = typeAmong(types, object)
-    if (type && isCached(type, store))
-      changes.push(
-        store.put(
-          type,
-          withStoredStatus(after, store.get(type, object.metadata.namespace, object.metadata.name ?? '')),
-        ),
-      )
+    if (type && isCached(type, store)) changes.push(store.put(type, after))
+    const kept = keptNames(object, applied)
+    if (kept.length > 0) notes.push(keptNote(object, kept))
     if (isPolicy(object.kind)) policies.push(after as PropagationPolicy)
     if (isTemplate(object, session) && !isPlacementKind(type)) templates.push(after)
     else if (!type) notes.push(`no decision reads ${objectTitle(object)}`)
@@ -299,6 +305,10 @@ function movesReplicas(template: K8sObject, { spec }: ResourceBinding): boolean 
 
 function replicasNote(template: K8sObject): string {
   return `${objectTitle(template)} gets another number of replicas, and the clusters that these go to or leave do not count`
+}
+
+function keptNote(object: K8sObject, names: readonly string[]): string {
+  return `${objectTitle(object)} keeps ${listNames(names, 5)}, which its manifest lacks, as with kubectl apply`
 }
 
 function preemptionNote(policy: PropagationPolicy): string {
@@ -332,13 +342,6 @@ async function bindSelected(
 /** Whether decisions read the kind itself: no policy has to select such an object. */
 function isPlacementKind(type: ResourceType | undefined): boolean {
   return type !== undefined && placementKinds.some((kind) => kind.type === type)
-}
-
-/** The API server keeps the stored status: a manifest that was exported has an older one. */
-function withStoredStatus(object: K8sObject, stored: K8sObject | undefined): K8sObject {
-  if (!stored) return object
-  const { status } = stored as { status?: unknown }
-  return { ...without(object as K8sObject & { status?: unknown }, 'status'), ...defined({ status }) }
 }
 
 /** Adds the binding that Karmada's detector would create for a new workload. */

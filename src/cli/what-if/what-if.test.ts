@@ -7,6 +7,7 @@ import {
   makeClaim,
   makeCluster,
   makeDeployment,
+  makeForeignClaim,
   makeNamespace,
   makeObject,
   makePolicy,
@@ -263,6 +264,31 @@ describe('manifests', () => {
       'source.yaml': exported,
     })
     expect(stdout).toContain('Deployment default/app: member2 → member3')
+  })
+
+  const { locality: _found, ...unlocated } = source.spec
+  const lost = { key: 'cluster.karmada.io/not-ready', effect: 'NoExecute' } as const
+  test.each<{ name: string; hub: K8sObject[]; manifest: K8sObject }>([
+    { name: 'a source without the location', hub: HUB, manifest: { ...source, spec: unlocated } as K8sObject },
+    {
+      name: 'a Namespace without its grant',
+      hub: [...clusters, source, policy, narrowed, makeNamespace('default', 'other'), makeForeignClaim()],
+      manifest: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } },
+    },
+    {
+      name: 'a Cluster without the taint of Karmada',
+      hub: [...clusters.slice(0, 2), makeCluster('member3', { taints: [lost] }), policy, makeBinding({ placement })],
+      manifest: makeCluster('member3', { region: 'north' }),
+    },
+  ])('$name changes nothing, as with kubectl apply', async ({ hub, manifest }) => {
+    const { stdout } = await whatIf(['-f', '@given.yaml'], hub, { 'given.yaml': manifest })
+    expect(stdout).toContain('Nothing changes for 1 workload.')
+  })
+
+  test('that lack what a decision reads say that it stays', async () => {
+    const hub = [...HUB, makeNamespace('default', 'other')]
+    const { stdout } = await whatIf(['-f', '@ns.yaml'], hub, { 'ns.yaml': makeNamespace('default') })
+    expect(stdout).toContain('Note: Namespace default keeps lodestone.dev/allow-claims-from, which its manifest lacks')
   })
 
   test('a new workload is placed by its policy and its claim', async () => {

@@ -181,6 +181,12 @@ describe('the summary counts the workloads of the hub', () => {
         summary: '1 workload would move, 0 would wait, 0 unchanged',
       },
       {
+        name: 'a given source without a location keeps the one that its data system has given',
+        stored: [...makeApp([]), inMember2],
+        given: [makeClaim(), { ...makeSource(), spec: { ...makeSource().spec, locality: undefined } } as K8sObject],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
         name: 'a given policy moves a workload that it names',
         stored: makeApp(['member1']),
         given: [narrowPolicy],

@@ -22,6 +22,7 @@ import { unknownWorkloadWebhook } from '../../../webhooks/unknown-workload.ts'
 import { typeOfObject } from '../../kinds.ts'
 import { objectTitle } from '../input/place-manifests.ts'
 import { hasType } from '../input/validate-manifest.ts'
+import { applyManifest } from './apply-manifest.ts'
 
 /** What happens to a workload. `placed`: Karmada would create the binding and schedule the workload. */
 export type Effect = 'moves' | 'waits' | 'placed' | 'unchanged'
@@ -185,6 +186,13 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
     ...object,
     metadata: { ...object.metadata, ...defined({ resourceVersion: resourceVersion || undefined }) },
   })
+}
+
+/** Stores a manifest in memory, with what the stored object keeps. */
+export async function putManifest(session: ReviewSession, manifest: K8sObject): Promise<void> {
+  const { name = '', namespace } = manifest.metadata
+  const stored = await session.store.read(reviewedType(manifest, session), namespace, name)
+  await put(session, applyManifest(manifest, stored))
 }
 
 /** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */

@@ -11,7 +11,7 @@ import {
   isTemplate,
   type ObjectReview,
   openSession,
-  put,
+  putManifest,
   type ReviewContext,
   type ReviewSession,
   reviewObject,
@@ -41,7 +41,7 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
     const { object } = manifest
     const review = { ...(await reviewObject(object, session)), manifest }
     reviews.set(manifest, review)
-    if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(session, review.after)
+    if (review.outcome !== 'denied' && !isBinding(object.kind)) await putManifest(session, review.after)
   }
   const policies = wholePolicies(context.store)
   const derive = async (template: K8sObject, isChanged: boolean) => {
