@@ -228,7 +228,7 @@ test.each<{ name: string; options: string[]; want: string }>([
   {
     name: 'a workload is deleted of which only the binding is known',
     options: ['--delete', 'deployment/app', '-n', 'default'],
-    want: 'removed: the workload ends, since its binding is deleted',
+    want: 'removed: the binding of the workload is deleted',
   },
   { name: 'a cluster is deleted', options: ['--delete', 'cluster/member2'], want: 'Deployment default/app: member2 →' },
 ])('the answer says what happens if $name', async ({ options, want }) => {

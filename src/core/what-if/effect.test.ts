@@ -472,25 +472,46 @@ test('a workload that does not run yet may go to one cluster less, at once and l
   expect(compareOutcomes(binding, base, in2(without, ['m4']))).toMatchObject([{ effect: 'placed', to: ['m4'] }])
 })
 
-test('a deleted workload leaves all of its clusters, by name', () => {
-  const binding = makeBinding({
-    placement,
-    clusters: [
-      { name: 'm3', replicas: 1 },
-      { name: 'm2', replicas: 1 },
-    ],
-  })
-  const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
-  expect(compareOutcomes(binding, settled, undefined)).toEqual([
-    {
-      effect: 'removed',
-      from: ['m2', 'm3'],
-      to: [],
-      takesAll: false,
-      afterSeconds: 0,
-      reason: 'the workload is deleted, and its binding with it',
-    },
-  ])
+test.each([
+  { preserves: false, from: ['m2', 'm3'], reason: 'its copies are deleted with its binding' },
+  {
+    preserves: true,
+    from: [],
+    reason: 'its copies stay in their clusters without Karmada, since preserveResourcesOnDeletion is set',
+  },
+])(
+  'a deleted workload leaves $from if its policy preserves its resources: $preserves',
+  ({ preserves, from, reason }) => {
+    const binding = makeBinding({
+      placement,
+      preserveResourcesOnDeletion: preserves,
+      clusters: [
+        { name: 'm3', replicas: 1 },
+        { name: 'm2', replicas: 1 },
+      ],
+    })
+    const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
+    expect(compareOutcomes(binding, settled, undefined)).toEqual([
+      {
+        effect: 'removed',
+        from,
+        to: [],
+        takesAll: false,
+        afterSeconds: 0,
+        reason,
+      },
+    ])
+  },
+)
+
+test('a workload that moves leaves its copies behind if its policy preserves them', () => {
+  const reasonOf = (preserveResourcesOnDeletion: boolean) => {
+    const binding = makeBinding({ placement, clusters: [{ name: 'm2', replicas: 1 }], preserveResourcesOnDeletion })
+    const base = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
+    return compareOutcomes(binding, base, outcome({ binding, claims: [], fleet: WITHOUT_M2 }))[0]?.reason
+  }
+  expect(reasonOf(true)).toContain('its copies stay in the clusters that it leaves')
+  expect(reasonOf(false)).not.toContain('copies')
 })
 
 test('a workload that is in neither world has no effect', () => {

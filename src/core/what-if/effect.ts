@@ -12,7 +12,7 @@ export const EFFECTS = {
   waits: 'the workload is put on hold, and runs nowhere',
   moves: 'the workload leaves a cluster, and runs in another one',
   loses: 'the workload loses a copy, and runs in its other clusters',
-  removed: 'the workload ends, since its binding is deleted',
+  removed: 'the binding of the workload is deleted',
   comesHome: 'the workload returns to its data',
   released: 'the hold of the workload ends, and it is scheduled',
   gains: 'the workload gets further copies',
@@ -68,17 +68,23 @@ export function compareOutcomes(
   supposed: Settled | undefined,
 ): Change[] {
   const runs = targetClusters(before?.spec)
-  if (!supposed) return before ? [removal(runs)] : []
+  if (!supposed) return before ? [removal(before)] : []
   const first = compareSteps(runs, base?.first, supposed.first)
   // A step of the present world that comes anyway is no effect of the supposition.
   const later = supposed.later && compareSteps(runs, base?.later ?? base?.first, supposed.later)
   return [first, later?.effect === first?.effect ? undefined : later].filter((change) => change !== undefined)
 }
 
-function removal(runs: readonly string[]): Change {
-  const reason = 'the workload is deleted, and its binding with it'
-  return { effect: 'removed', from: runs.toSorted(), to: [], takesAll: false, afterSeconds: 0, reason }
+function removal({ spec }: ResourceBinding): Change {
+  const from = spec.preserveResourcesOnDeletion ? [] : targetClusters(spec).toSorted()
+  const reason = spec.preserveResourcesOnDeletion
+    ? `its copies stay in their clusters without Karmada, since ${PRESERVES}`
+    : 'its copies are deleted with its binding'
+  return { effect: 'removed', from, to: [], takesAll: false, afterSeconds: 0, reason }
 }
+
+/** The execution controller keeps the resource of each Work that it deletes (v1.18.1, execution_controller.go, handleWorkDelete). */
+const PRESERVES = 'preserveResourcesOnDeletion is set'
 
 function compareSteps(runs: readonly string[], base: PresentStep | undefined, step: Step): Change | undefined {
   const effect = classifyEffect(runs, base, step)
@@ -93,8 +99,13 @@ function compareSteps(runs: readonly string[], base: PresentStep | undefined, st
     to: goesOn ? keeps : among,
     takesAll: goesOn || takesAll,
     afterSeconds,
-    reason: [decision.message, problem].filter(Boolean).join('; '),
+    reason: [decision.message, problem, preserved(decision.binding, from)].filter(Boolean).join('; '),
   }
+}
+
+function preserved({ spec }: ResourceBinding, from: readonly string[]): string | undefined {
+  if (from.length === 0 || !spec.preserveResourcesOnDeletion) return undefined
+  return `its copies stay in the clusters that it leaves, since ${PRESERVES}`
 }
 
 function classifyEffect(runs: readonly string[], base: PresentStep | undefined, step: Step): Effect | undefined {
