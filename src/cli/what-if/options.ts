@@ -142,6 +142,10 @@ function readQuestion(args: Arguments): Question {
 
 function readSuppositions(args: Arguments): GivenSupposition[] {
   const [manifests, policies] = [args.texts('manifest'), args.texts('policy')]
+  if (manifests.includes('-') && policies.includes('-'))
+    throw new UsageError(
+      '--manifest - and --policy -: standard input is read once; give its policies to --manifest too',
+    )
   return [
     // The policies first: they may select the workloads of the manifests.
     ...(policies.length > 0 ? [{ kind: 'files', files: policies, onlyPolicies: true } as const] : []),

@@ -23,7 +23,7 @@ import {
 } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import type { Taint } from '../../api/node.ts'
-import { defined, sortedUnique } from '../../base/json.ts'
+import { defined, isSameSet, sortedUnique } from '../../base/json.ts'
 import { isLabelKey, isLabelValue, listNames } from '../../base/names.ts'
 import { suggest } from '../../base/suggest.ts'
 import { UserError } from '../../base/user-error.ts'
@@ -165,7 +165,7 @@ export function supposeLost(cluster: Cluster, supposed: Supposed): void {
   putCluster(loseCluster(cluster), `${cluster.metadata.name} is lost`, supposed)
 }
 
-/** Throws `SuppositionError` for data that moves twice: only the last place would count. */
+/** Throws `SuppositionError` for data that moves to two places: only the last one would count. */
 function supposeMoved(
   { source, clusters: names }: Extract<Supposition, { kind: 'dataMoved' }>,
   supposed: Supposed,
@@ -175,6 +175,7 @@ function supposeMoved(
   const found = findSource(source, supposed.store)
   const { name = '' } = found.metadata
   const before = supposed.moved.get(name)
+  if (before && isSameSet(before, names)) return
   if (before)
     throw new SuppositionError(
       `the data of ${name} is in ${before.join(', ')} already; name all of its clusters at once, as ${sortedUnique([...before, ...names]).join(',')}`,
@@ -210,11 +211,13 @@ function putSource(source: DataSource, sentence: string, { store, changes, sente
 
 function untaint({ cluster, key }: Extract<Supposition, { kind: 'untainted' }>, supposed: Supposed): void {
   const found = findCluster(cluster, supposed.store)
+  const sentence = `${cluster} has no taint ${key} any more`
+  if (supposed.sentences.has(sentence)) return
   const stored = found.spec?.taints ?? []
   const keys = stored.map((taint) => taint.key)
   if (!keys.includes(key)) throw new UnknownNameError(`${cluster} has no taint ${key}${suggest(key, keys)}`)
   const taints = stored.filter((taint) => taint.key !== key)
-  putCluster({ ...found, spec: { ...found.spec, taints } }, `${cluster} has no taint ${key} any more`, supposed)
+  putCluster({ ...found, spec: { ...found.spec, taints } }, sentence, supposed)
 }
 
 function findCluster(name: string, store: ObjectStore): Cluster {
@@ -371,6 +374,11 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
       objectBinding(referenceIn(type, within, name), store) !== undefined
     )
   }
+  const sentenceOf = (type: ResourceType) => {
+    const within = inNamespace(type, namespace)
+    return `${type.kind} ${within ? `${within}/` : ''}${name} is deleted`
+  }
+  if (named.some((type) => sentences.has(sentenceOf(type)))) return
   const found = named.find(isFound)
   if (!found) {
     const where = named[0]?.namespaced ? ` in namespace ${namespace}` : ''
@@ -382,13 +390,13 @@ function deleteObject(text: string, supposed: Supposed, { workloads, namespace, 
       `--delete ${text}: give the objects in the Namespace that decide placements, such as its claims`,
     )
   if (found === clusters) {
-    putCluster(leaveCluster(findCluster(name, store), now), `Cluster ${name} is deleted`, supposed)
+    putCluster(leaveCluster(findCluster(name, store), now), sentenceOf(clusters), supposed)
     return
   }
   const within = inNamespace(found, namespace)
   const change = isCached(found, store) ? store.remove(found, within, name) : undefined
   if (change) changes.push(change)
-  sentences.add(`${found.kind} ${within ? `${within}/` : ''}${name} is deleted`)
+  sentences.add(sentenceOf(found))
   if (isBinding(found.kind)) return
   // Karmada deletes the binding with its template.
   const binding = objectBinding(referenceIn(found, within, name), store)

@@ -990,6 +990,20 @@ test('a folder without Clusters says so for the name of one', async () => {
   expect([status, stderr]).toEqual([1, 'lodestone what-if: no Cluster member2, and no other one is known\n'])
 })
 
+test.each<{ options: string[] }>([
+  { options: ['--data', 'lake.shop.sales=member3,member1'] },
+  { options: ['--taint', 'member1=old-'] },
+  { options: ['--delete', 'dsc/sales'] },
+  { options: ['--delete', 'DataSource/amoro-table-lake.shop.sales'] },
+  { options: ['--delete', 'cluster/member2'] },
+])('$options twice is one question', async ({ options }) => {
+  const old = makeCluster('member1', { taints: [{ key: 'old', effect: 'NoSchedule' }] })
+  const hub = [old, ...HUB.filter((object) => object !== clusters[0])]
+  const once = await whatIf(options, hub)
+  expect(once.status).toBe(0)
+  expect(await whatIf([...options, ...options], hub)).toEqual(once)
+})
+
 test.each<{ options: string[]; status: number; says: string }>([
   { options: [], status: 2, says: 'nothing is supposed; give at least one of --cluster-lost' },
   { options: ['--cluster-lost', 'membre2'], status: 1, says: 'no Cluster membre2 (did you mean member2?)' },
@@ -1053,6 +1067,7 @@ test.each<{ options: string[]; status: number; says: string }>([
     status: 2,
     says: '@claim.yaml: DataSourceClaim default/sales is no policy; use --manifest for it',
   },
+  { options: ['-f', '-', '--policy', '-'], status: 2, says: 'standard input is read once; give its policies to' },
   { options: ['-f', '@taints.yaml'], status: 1, says: '@taints.yaml: spec.taints: must be of type array' },
   { options: ['-f', '@wrong.yaml'], status: 1, says: 'admission would reject DataSourceClaim default/wrong' },
 ])('$options is answered with the way out', async ({ options, status, says }) => {
