@@ -1,6 +1,6 @@
 /** Lines about data: claims, sources, and the VolumeManagers of a workload. */
 import type { DataSource } from '../../api/data-source.ts'
-import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import type { ClaimPolicy, DataSourceClaim } from '../../api/data-source-claim.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
@@ -35,11 +35,8 @@ export function claimNode(
 
 /** The policy of a claim, with the defaults. */
 function claimTerms(claim: DataSourceClaim, now: number): string {
-  const { enforcement, preference, onUnresolved, onUnsatisfiable, rebalance, holdTimeoutSeconds } = locateClaim(
-    claim,
-    undefined,
-    now,
-  )
+  const { enforcement, preference, onUnresolved, onUnsatisfiable, rebalance, failback, holdTimeoutSeconds } =
+    locateClaim(claim, undefined, now)
   const { maxStalenessSeconds } = claim.spec.policy ?? {}
   const terms = {
     enforcement,
@@ -47,9 +44,10 @@ function claimTerms(claim: DataSourceClaim, now: number): string {
     onUnresolved,
     onUnsatisfiable,
     rebalance,
+    failback: failback ?? 'Auto',
     holdTimeoutSeconds,
     maxStalenessSeconds,
-  }
+  } satisfies Record<keyof ClaimPolicy, unknown>
   const given = Object.entries(terms).filter(([, value]) => value !== undefined)
   return given.map(([name, value]) => `${name} ${value}`).join(', ')
 }

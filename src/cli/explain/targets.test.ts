@@ -400,7 +400,7 @@ describe('-o', () => {
 
     expect(stdout).toMatch(/^Deployment demo\/trainer \[apps\/v1\]\n/)
     expect(stdout).toContain(
-      '└─ policy: enforcement Required, onUnresolved Hold, onUnsatisfiable Hold, rebalance Auto\n',
+      '└─ policy: enforcement Required, onUnresolved Hold, onUnsatisfiable Hold, rebalance Auto, failback Auto\n',
     )
   })
 })
