@@ -23,6 +23,18 @@ function mustBeOneOf(allowed: readonly unknown[], value: unknown): string {
   return `must be one of ${words.join(', ')}${typeof value === 'string' ? suggest(value, words) : ''}`
 }
 
+/** The ends of the integers that an API server stores. A number above 2^53 has lost digits, so the last ones of int64 count as their neighbor. */
+const INTEGERS: Readonly<Record<string, { least: number; most: number; texts: readonly [string, string] }>> = {
+  int32: { least: -(2 ** 31), most: 2 ** 31 - 1, texts: ['-2147483648', '2147483647'] },
+  int64: { least: -(2 ** 63), most: 2 ** 63, texts: ['-9223372036854775808', '9223372036854775807'] },
+}
+
+/** Whether a number is one of its format. Formats of other numbers have no limit. */
+export function isOfFormat(format: string, value: number): boolean {
+  const { least, most } = INTEGERS[format] ?? {}
+  return least === undefined || most === undefined || (value >= least && value <= most)
+}
+
 const CHECKS: Readonly<Record<string, Check>> = {
   const: (wanted: unknown, value: unknown) =>
     value === wanted ? undefined : ['NotSupported', `must be ${JSON.stringify(wanted)}`],
@@ -46,6 +58,14 @@ const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> 
       value >= limit ? undefined : ['Invalid', `must be greater than or equal to ${limit}`],
     maximum: (limit: number, value: number) =>
       value <= limit ? undefined : ['Invalid', `must be less than or equal to ${limit}`],
+    format: (format: string, value: number) => {
+      if (isOfFormat(format, value)) return undefined
+      const [least, most] = INTEGERS[format]?.texts ?? []
+      return [
+        'Invalid',
+        value < 0 ? `must be greater than or equal to ${least}` : `must be less than or equal to ${most}`,
+      ]
+    },
   },
   array: {
     minItems: (limit: number, value: readonly unknown[]) =>

@@ -17,6 +17,20 @@ const schema = {
 const open = compileSchema(schema)
 const strict = compileSchema(schema, 'forbidden')
 
+test.each<{ format: string; value: number; message?: string }>([
+  { format: 'int32', value: 2 ** 31 - 1 },
+  { format: 'int32', value: 2 ** 31, message: 'must be less than or equal to 2147483647' },
+  { format: 'int32', value: -(2 ** 31) - 1, message: 'must be greater than or equal to -2147483648' },
+  // JavaScript reads 2^63 - 1 as 2^63.
+  { format: 'int64', value: 2 ** 63 },
+  { format: 'int64', value: 1e19, message: 'must be less than or equal to 9223372036854775807' },
+  { format: 'int64', value: -1e30, message: 'must be greater than or equal to -9223372036854775808' },
+  { format: 'date-time', value: 1e30 },
+])('$value as $format: $message', ({ format, value, message }) => {
+  const errors = compileSchema({ type: 'object', properties: { size: { type: 'integer', format } } })({ size: value })
+  expect(errors).toEqual(message ? [{ path: 'size', code: 'Invalid', message }] : [])
+})
+
 test.each<{ name: string; data: unknown; want: [string, string][] }>([
   {
     name: 'valid data has no errors',

@@ -2,7 +2,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { FieldError } from '../field-errors.ts'
 import { closedSchema } from './closed-schema.ts'
-import { explainMismatch, isWithinLength, type JsonSchema } from './explain-mismatch.ts'
+import { explainMismatch, isOfFormat, isWithinLength, type JsonSchema } from './explain-mismatch.ts'
 
 /**
  * ajv decides whether data is valid and stops at the first error. With `allErrors` it would create an object per error, and a body of 600
@@ -28,6 +28,14 @@ const maxLength = {
   validate: (limit: number, text: string) => isWithinLength(text, limit),
 } as const
 
+/** Of the formats, those of integers count: kube-apiserver rejects a number that its type cannot store (kube-openapi, IsValueValidAgainstRange). */
+const format = {
+  keyword: 'format',
+  type: 'number',
+  schemaType: 'string',
+  validate: isOfFormat,
+} as const
+
 export interface SchemaValidator {
   /** Lists the first errors and counts the others; an empty list means valid. */
   (data: unknown): FieldError[]
@@ -49,7 +57,12 @@ export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbid
   let compiled: ValidateFunction | undefined
   const compile = () => {
     pending.delete(compile)
-    compiled ??= new Ajv(options).removeKeyword('maxLength').addKeyword(maxLength).compile(wanted)
+    compiled ??= new Ajv(options)
+      .removeKeyword('maxLength')
+      .removeKeyword('format')
+      .addKeyword(maxLength)
+      .addKeyword(format)
+      .compile(wanted)
     return compiled
   }
   pending.add(compile)
