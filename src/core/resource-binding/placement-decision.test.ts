@@ -52,6 +52,22 @@ test('relaxing applies the base, with new names where the first group would be s
   expect(names).toEqual(['a.1', 'b.1'])
 })
 
+test('a relaxed workload without a cluster gets new names once it has replicas, and none while it has no replicas', () => {
+  const namesWith = (replicas: number) => {
+    const annotations = {
+      [LOCALITY_ANNOTATION]: JSON.stringify({ state: 'Relaxed', message: 'm', claims: [], round: 1 }),
+    }
+    const made = makeBinding({ placement: groups, replicas, replicaRequirements: {} }, { annotations })
+    const binding = { ...made, status: { schedulerObservingAffinityName: 'b.1' } }
+    const { affinity } = relaxed(parseInput(makeInput({ binding, stored: binding })), groups, {}, 'm2 is tainted')
+    return affinity.clusterAffinities?.map(({ affinityName }) => affinityName)
+  }
+  expect([namesWith(0), namesWith(2)]).toEqual([
+    ['a.1', 'b.1'],
+    ['a.2', 'b.2'],
+  ])
+})
+
 test('a very long reason is cut', () => {
   expect(relaxed(input, base, {}, 'x'.repeat(5000)).annotations.locality?.message.length).toBeLessThanOrEqual(1024)
 })

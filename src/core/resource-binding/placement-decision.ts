@@ -1,6 +1,7 @@
 /** The decision on the placement of a binding: its states, and how each is built. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { cut } from '../outcome.ts'
+import { isScaledToZero } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
@@ -73,9 +74,11 @@ export function relaxed(
   message: string,
   since?: string,
 ): PlacementDecision {
-  const { storedAnnotations, isPlaced, observedGroup } = input
+  const { binding, storedAnnotations, isPlaced, observedGroup } = input
   const before = groupNameRound(input)
-  const isNew = storedAnnotations.locality?.state !== 'Relaxed' || !isPlaced
+  // A workload without replicas has no clusters, although the scheduler has chosen a group. New names at each choice would never end.
+  const isWaiting = !isPlaced && !isScaledToZero(binding.spec)
+  const isNew = storedAnnotations.locality?.state !== 'Relaxed' || isWaiting
   const skips = isNew && skipsFirstGroup(nameGroups(base, before), observedGroup)
   const round = skips ? before + 1 : before
   const locality = localityAnnotation(input, { state: 'Relaxed', constraint, message, round, since })
