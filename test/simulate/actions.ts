@@ -1,6 +1,6 @@
 // The steps of a world, by value: a list of them repeats a run without its seed.
 import type { CatalogAnswer } from './catalogs.ts'
-import type { ApiObject, Taint } from './karmada.ts'
+import type { ApiObject, PurgeMode, Taint } from './karmada.ts'
 import type { QueueAction } from './kueue.ts'
 import type { PriceLink } from './prices.ts'
 import type { ControllerAction } from './taint-manager.ts'
@@ -46,6 +46,12 @@ export type UserAction =
   | { do: 'restart'; what: 'detector' | 'scheduler' | 'leader' | 'replica' }
   // A WorkloadRebalancer of a workload.
   | ({ do: 'rebalance'; key: string } & Reviewed)
+  // An application was unhealthy in a cluster for longer than its policy tolerates, and is well in the next one.
+  | ({ do: 'fail'; key: string; cluster: string; purgeMode: PurgeMode; gracePeriodSeconds?: number } & Reviewed)
+  // A user lets Karmada delete what applications have left (purge mode Never).
+  | ({ do: 'purge'; key: string } & Reviewed)
+  // Another client suspends the scheduling of a binding, or ends this.
+  | ({ do: 'suspend'; key: string; value: boolean } & Reviewed)
   // Kueue evicts a Workload for another one.
   | { do: 'preempt'; key: string }
   // Lodestone starts again with other prices. The world is at rest before and after.
@@ -80,6 +86,16 @@ export interface WorldConfig {
   scales?: boolean
   // Whether some policies apply only when their workload changes.
   lazy?: boolean
+  // Whether policies have static weights, spread constraints of regions, and three groups.
+  shapes?: boolean
+  // Whether applications fail, so that Karmada evicts them.
+  fails?: boolean
+  // Whether StatefulSets have components in place of replicas.
+  components?: boolean
+  // Whether there are ClusterPropagationPolicies, and policies take workloads over from each other.
+  preempts?: boolean
+  // Whether other clients suspend the scheduling of workloads.
+  suspends?: boolean
   // Whether Karmada is older than 1.18, and gives a lack of room no reason of its own.
   hasOldReasons?: boolean
   // Whether Kueue queues Jobs, and Lodestone nominates their worker clusters.

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isEvictedLater, matches } from './accepts.ts'
 import { dataOf, nameOf, waitsLonger, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
-import { policyNameOf, selects } from './detector.ts'
+import { claimedPolicyOf, selects } from './detector.ts'
 import {
   type Affinity,
   type Binding,
@@ -11,10 +11,9 @@ import {
   isWorkload,
   namesOf,
   type Placement,
-  type Policy,
   type Workload,
 } from './karmada.ts'
-import { schedule } from './schedule.ts'
+import { lacksWeight, schedule } from './schedule.ts'
 import { minus } from './sets.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -29,12 +28,13 @@ interface Remembered {
 export function checkAtRest(world: World, binding: Binding, memory: Remembered): void {
   const { kind, namespace, name } = binding.spec.resource
   const workload = world.api.get<Workload>(kind, namespace, name)
-  const policyName = policyNameOf(binding)
-  const policy = policyName ? world.api.get<Policy>('PropagationPolicy', namespace, policyName) : undefined
+  const policy = claimedPolicyOf(binding, world.api)
   if (!workload || !policy || !selects(policy, workload) || binding.metadata.deletionTimestamp) return
   const clusters = world.api.list<Cluster>('Cluster')
   const base = world.placementOf(binding) ?? policy.spec.placement
   checkAllowed(binding, base, clusters)
+  // Another client suspends it: nothing happens until this ends.
+  if (binding.spec.suspension?.scheduling === true && !isHeld(binding)) return
   // Karmada evicts such a workload and schedules it again for ever.
   if (comesAndGoes(binding, clusters)) return
   if (
@@ -64,7 +64,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   const isLocated = answers.every(([, { kind: answer }]) => answer === 'located')
   // A workload does not move to data in a cluster from which it is evicted.
   const lasting = clusters.filter((cluster) => !isEvictedLater(cluster, base))
-  const narrowed = required.length > 0 && isLocated ? narrowedTo(base, dataOf(answers), lasting) : base
+  const narrowed = required.length > 0 && isLocated ? narrowedTo(binding, base, dataOf(answers), lasting) : base
   if (isLocated && narrowed && schedule(withAffinities(binding, withoutOverflow(narrowed)), clusters).kind === 'fit') {
     checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
@@ -162,7 +162,12 @@ function isHeld({ metadata, spec }: Binding): boolean {
 }
 
 // The placement of the policy within these clusters; undefined if no cluster is left.
-function narrowedTo(base: Placement, data: ReadonlySet<string>, clusters: readonly Cluster[]): Placement | undefined {
+function narrowedTo(
+  binding: Binding,
+  base: Placement,
+  data: ReadonlySet<string>,
+  clusters: readonly Cluster[],
+): Placement | undefined {
   const within = <T extends Affinity>(affinity: T): T => ({
     ...affinity,
     clusterNames: clusters.flatMap((cluster) => {
@@ -171,14 +176,25 @@ function narrowedTo(base: Placement, data: ReadonlySet<string>, clusters: readon
     }),
   })
   const isLeft = ({ clusterNames = [] }: Affinity) => clusterNames.length > 0
+  const isWithoutWeight = ({ clusterNames = [] }: Affinity, from: Affinity) =>
+    lacksWeight(
+      binding,
+      base,
+      clusterNames,
+      clusters.filter((cluster) => matches(cluster, from)),
+    )
   const { clusterAffinity = {}, clusterAffinities, ...rest } = base
   if (!clusterAffinities) {
     const affinity = within(clusterAffinity)
-    return isLeft(affinity) ? { ...rest, clusterAffinity: affinity } : undefined
+    return isLeft(affinity) && !isWithoutWeight(affinity, clusterAffinity)
+      ? { ...rest, clusterAffinity: affinity }
+      : undefined
   }
   const groups = clusterAffinities.flatMap(({ overflowAffinities, ...term }) => {
     const [narrowed, overflow] = [within(term), (overflowAffinities ?? []).map(within).filter(isLeft)]
-    return isLeft(narrowed) ? [{ ...narrowed, ...(overflow.length > 0 && { overflowAffinities: overflow }) }] : []
+    return isLeft(narrowed) && !isWithoutWeight(narrowed, term)
+      ? [{ ...narrowed, ...(overflow.length > 0 && { overflowAffinities: overflow }) }]
+      : []
   })
   return groups.length > 0 ? { ...rest, clusterAffinities: groups } : undefined
 }

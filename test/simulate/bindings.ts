@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { keyOf } from './api-server.ts'
 import type { Answer, Claim, claimsOf, Sources } from './claims.ts'
-import { policyNameOf } from './detector.ts'
+import { nameOfPolicy, policyNameOf } from './detector.ts'
 import type { ApiObject, Binding, Placement, Policy } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { common } from './sets.ts'
@@ -43,8 +43,9 @@ export function nameOf({ metadata }: ApiObject): string {
 
 export function viewedPolicyOf(binding: Binding, replica: Replica): Policy | undefined {
   const name = policyNameOf(binding)
-  const policies = name ? viewOf(replica).list<Policy>('PropagationPolicy') : []
-  return policies.find(({ metadata }) => metadata.name === name && metadata.namespace === binding.metadata.namespace)
+  const kind = name?.includes('/') ? 'PropagationPolicy' : 'ClusterPropagationPolicy'
+  const policies = name ? viewOf(replica).list<Policy>(kind) : []
+  return policies.find((policy) => nameOfPolicy(policy) === name)
 }
 
 export function annotatedBaseOf(binding: Binding | undefined): Placement | undefined {

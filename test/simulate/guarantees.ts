@@ -26,7 +26,7 @@ import {
   workloadOf,
 } from './bindings.ts'
 import { type Answer, type AppliedClaim, type Claim, claimsOf, locate } from './claims.ts'
-import { policyNameOf } from './detector.ts'
+import { claimedPolicyOf, POLICY_KINDS } from './detector.ts'
 import {
   type ApiObject,
   type Binding,
@@ -246,7 +246,7 @@ export class Guarantees {
     }
     const isGrant =
       object?.kind === 'Namespace' && !isDeepStrictEqual(before?.metadata.annotations, after?.metadata.annotations)
-    if (isGrant || (isRemoved && object?.kind === 'PropagationPolicy')) this.#removedAll = now
+    if (isGrant || (isRemoved && POLICY_KINDS.includes(object?.kind ?? ''))) this.#removedAll = now
   }
 
   // A decision on the result changes nothing. A replica that has an older policy takes it for the base of an unchanged affinity.
@@ -466,8 +466,7 @@ export class Guarantees {
   }
 
   #truePolicyOf(binding: Binding): Policy | undefined {
-    const name = policyNameOf(binding)
-    return name ? this.#world.api.get<Policy>('PropagationPolicy', binding.metadata.namespace, name) : undefined
+    return claimedPolicyOf(binding, this.#world.api)
   }
 
   #check(run: () => void): void {

@@ -59,7 +59,7 @@ export interface AffinityTerm extends Affinity {
 export interface ReplicaScheduling {
   replicaSchedulingType?: 'Duplicated' | 'Divided'
   replicaDivisionPreference?: 'Aggregated' | 'Weighted'
-  weightPreference?: { dynamicWeight?: string }
+  weightPreference?: { dynamicWeight?: string; staticWeightList?: { targetCluster: Affinity; weight: number }[] }
 }
 
 export interface Placement {
@@ -75,12 +75,17 @@ export interface TargetCluster {
   replicas?: number
 }
 
+export type PurgeMode = 'Gracefully' | 'Directly' | 'Never'
+
 export interface EvictionTask {
   fromCluster: string
-  purgeMode: 'Gracefully' | 'Directly'
+  purgeMode: PurgeMode
   reason: string
   producer: string
   replicas?: number
+  gracePeriodSeconds?: number
+  // The task stays until a user sets this to false.
+  suppressDeletion?: boolean
   creationTimestamp?: string
 }
 
@@ -95,6 +100,8 @@ export interface BindingSpec {
   }
   replicas?: number
   replicaRequirements?: object
+  // In place of the replicas, with the feature gate MultiplePodTemplatesScheduling.
+  components?: { name: string; replicas: number }[]
   placement?: Placement
   clusters?: TargetCluster[]
   gracefulEvictionTasks?: EvictionTask[]
@@ -117,19 +124,21 @@ export interface Binding extends ApiObject {
   }
 }
 
+// A PropagationPolicy, or a ClusterPropagationPolicy, which has no namespace.
 export interface Policy extends ApiObject {
   spec: {
-    resourceSelectors: { apiVersion: string; kind: string; name?: string }[]
+    resourceSelectors: { apiVersion: string; kind: string; namespace?: string; name?: string }[]
     placement: Placement
     propagateDeps?: boolean
     priority?: number
     suspension?: { dispatching?: boolean }
     activationPreference?: 'Lazy'
+    preemption?: 'Always'
   }
 }
 
 export interface Workload extends ApiObject {
-  spec: { replicas?: number; [field: string]: unknown }
+  spec: { replicas?: number; components?: BindingSpec['components']; [field: string]: unknown }
 }
 
 // On bindings, by the scheduler: the placement of the last scheduling, as JSON (pkg/util/constants.go).
@@ -137,7 +146,13 @@ export const APPLIED_PLACEMENT = 'policy.karmada.io/applied-placement'
 
 // Karmada's ResourceBindingSpec.IsWorkload.
 export function isWorkload({ spec }: Pick<Binding, 'spec'>): boolean {
-  return (spec.replicas ?? 0) > 0 || spec.replicaRequirements !== undefined
+  return isReplicated({ spec }) || !!spec.components?.length
+}
+
+// Whether the scheduler divides or copies replicas (pkg/scheduler/core/common.go, AssignReplicas). It copies components as a whole.
+export function isReplicated({ spec }: Pick<Binding, 'spec'>): boolean {
+  const { replicas = 0, replicaRequirements, components = [] } = spec
+  return (replicas > 0 || replicaRequirements !== undefined) && components.length <= 1
 }
 
 export function isDuplicated({ replicaScheduling }: Placement): boolean {

@@ -2,8 +2,8 @@
 // if its last returns did not last.
 import { allowedBy, isLedToEviction } from './accepts.ts'
 import { nameOf, stateOf, waitsSince } from './bindings.ts'
-import { policyNameOf } from './detector.ts'
-import { type Binding, type Cluster, namesOf, type Policy } from './karmada.ts'
+import { claimedPolicyOf } from './detector.ts'
+import { type Binding, type Cluster, namesOf } from './karmada.ts'
 import { schedule } from './schedule.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -99,9 +99,7 @@ export class Moves {
 
   // Whether the present policy of a binding allows a cluster; also if it has no policy any more.
   #isAllowed(binding: Binding, name: string, clusters: readonly Cluster[]): boolean {
-    const policyName = policyNameOf(binding)
-    const { namespace } = binding.metadata
-    const policy = policyName && this.#world.api.get<Policy>('PropagationPolicy', namespace, policyName)
+    const policy = claimedPolicyOf(binding, this.#world.api)
     return !policy || allowedBy(policy.spec.placement, clusters).has(name)
   }
 

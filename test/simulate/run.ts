@@ -28,6 +28,16 @@ const QUEUED_CHANCE = 0.125
 const SCALED_CHANCE = 0.25
 // The share of worlds with lazy policies.
 const LAZY_CHANCE = 0.25
+// The share of worlds whose policies have static weights, spread constraints of regions, and three groups.
+const SHAPED_CHANCE = 0.25
+// The share of worlds whose applications fail.
+const FAILING_CHANCE = 0.125
+// The share of worlds whose StatefulSets have components in place of replicas.
+const COMPOUND_CHANCE = 0.125
+// The share of worlds with ClusterPropagationPolicies, and policies that take workloads over from each other.
+const PREEMPTING_CHANCE = 0.125
+// The share of worlds where other clients suspend the scheduling of workloads.
+const SUSPENDED_CHANCE = 0.125
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
@@ -41,6 +51,7 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const queues = queuesOf(seed, { asks })
   const scales = scalesOf(seed, { asks, ...prices })
   const lazy = lazinessOf(seed, { asks, ...prices })
+  const others = othersOf(seed, { asks, ...prices })
   return {
     clusters,
     failover,
@@ -51,6 +62,7 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
     ...queues,
     ...scales,
     ...lazy,
+    ...others,
   }
 }
 
@@ -91,6 +103,23 @@ function scalesOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'lin
 // Chosen with other random numbers, as the prices. What-if and the order of costs read the policy, and not what was applied of it.
 function lazinessOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'lazy'> {
   return !asks && !links && randomFrom(seed ^ 0x1a2e).chance(LAZY_CHANCE) ? { lazy: true } : {}
+}
+
+// Chosen with other random numbers, as the prices. What-if and the order of costs do not know these.
+function othersOf(
+  seed: number,
+  { asks, links }: Pick<WorldConfig, 'asks' | 'links'>,
+): Pick<WorldConfig, 'shapes' | 'fails' | 'suspends' | 'preempts' | 'components'> {
+  if (asks || links) return {}
+  const isChosen = (name: string, salt: number, share: number) =>
+    randomFrom(seed ^ salt).chance(share) ? { [name]: true } : {}
+  return {
+    ...isChosen('shapes', 0x54a9e, SHAPED_CHANCE),
+    ...isChosen('fails', 0xfa11, FAILING_CHANCE),
+    ...isChosen('components', 0xc03d, COMPOUND_CHANCE),
+    ...isChosen('preempts', 0x93e3, PREEMPTING_CHANCE),
+    ...isChosen('suspends', 0x5059, SUSPENDED_CHANCE),
+  }
 }
 
 // Runs one world until it has made `limit` steps or a guarantee is broken. The same seed gives the same actions.

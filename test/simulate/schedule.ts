@@ -6,7 +6,7 @@ import {
   type Binding,
   type Cluster,
   isDuplicated,
-  isWorkload,
+  isReplicated,
   type Placement,
   type TargetCluster,
 } from './karmada.ts'
@@ -70,7 +70,7 @@ function scheduleOnce(binding: Binding, all: readonly Cluster[]): ScheduleResult
       reason: 'SchedulerError',
       message: 'failed to select clusters: too few clusters, or too little room',
     }
-  if (!isWorkload(binding))
+  if (!isReplicated(binding))
     return { kind: 'fit', clusters: selected.map(({ metadata }) => ({ name: metadata.name ?? '' })) }
   const assigned = assign(binding, selected)
   return assigned
@@ -89,27 +89,46 @@ function select(ranked: readonly Cluster[], binding: Binding): readonly Cluster[
   if (spreadConstraints.length === 0 || isStaticWeight(placement)) return ranked
   const byCluster = spreadConstraints.find(({ spreadByField }) => spreadByField === 'cluster')
   const byRegion = spreadConstraints.find(({ spreadByField }) => spreadByField === 'region')
-  const within = byRegion ? inRegions(ranked, byRegion) : ranked
-  if (!within || !byCluster) return within
-  if (within.length < (byCluster.minGroups ?? 0)) return undefined
-  const count = byCluster.maxGroups ?? within.length
-  const first = within.slice(0, count)
-  if (isDuplicated(placement) || !isWorkload(binding)) return first
+  if (byRegion) return selectByRegion(ranked, byRegion, byCluster)
+  if (!byCluster) return ranked
+  if (ranked.length < (byCluster.minGroups ?? 0)) return undefined
+  const count = byCluster.maxGroups ?? ranked.length
+  const first = ranked.slice(0, count)
+  if (isDuplicated(placement) || !isReplicated(binding)) return first
   const { replicas = 0 } = binding.spec
   const isEnough = (clusters: readonly Cluster[]) => sum(clusters.map(roomOf)) >= replicas
   if (isEnough(first)) return first
-  const largest = within.toSorted((a, b) => roomOf(b) - roomOf(a)).slice(0, count)
+  const largest = ranked.toSorted((a, b) => roomOf(b) - roomOf(a)).slice(0, count)
   return isEnough(largest) ? largest : undefined
 }
 
-function inRegions(
+// select_clusters_by_region.go: the best region or regions with enough clusters, one cluster of each, then the clusters with the most room.
+function selectByRegion(
   ranked: readonly Cluster[],
-  { minGroups = 0, maxGroups }: { minGroups?: number; maxGroups?: number },
+  { minGroups = 1, maxGroups = 0 }: { minGroups?: number; maxGroups?: number },
+  byCluster: { minGroups?: number; maxGroups?: number } = {},
 ): readonly Cluster[] | undefined {
-  const regions = [...new Set(ranked.map(({ spec }) => spec.region ?? ''))]
+  const regions = [...Map.groupBy(ranked, ({ spec }) => spec.region ?? '').values()]
   if (regions.length < minGroups) return undefined
-  const chosen = new Set(regions.slice(0, maxGroups ?? regions.length))
-  return ranked.filter(({ spec }) => chosen.has(spec.region ?? ''))
+  const chosen = regionsOf(regions, { minGroups, maxGroups }, byCluster.minGroups ?? 0)
+  if (!chosen) return undefined
+  const first = chosen.flatMap(([best]) => best ?? [])
+  const others = chosen.flatMap(([, ...rest]) => rest).toSorted((a, b) => roomOf(b) - roomOf(a))
+  return [...first, ...others.slice(0, Math.max(0, (byCluster.maxGroups ?? 0) - first.length))]
+}
+
+// select_groups.go: of the smallest selections with enough clusters, the first one. The order of regions is that of their best cluster.
+function regionsOf(
+  regions: readonly (readonly Cluster[])[],
+  { minGroups, maxGroups }: { minGroups: number; maxGroups: number },
+  target: number,
+): readonly (readonly Cluster[])[] | undefined {
+  const select = (chosen: readonly (readonly Cluster[])[], from: number): (readonly (readonly Cluster[])[])[] => {
+    if (chosen.length > maxGroups) return []
+    if (chosen.length >= minGroups && sum(chosen.map(({ length }) => length)) >= target) return [chosen]
+    return regions.slice(from).flatMap((region, i) => select([...chosen, region], from + i + 1))
+  }
+  return select([], 0).toSorted((a, b) => a.length - b.length)[0]
 }
 
 function isStaticWeight({ replicaScheduling }: Placement): boolean {
@@ -158,14 +177,40 @@ function assignTo(
 ): TargetCluster[] | undefined {
   const names = clusters.map(({ metadata }) => metadata.name ?? '')
   if (isDuplicated(placement)) return withoutZeros(names.map((name) => ({ name, replicas })))
-  if (isStaticWeight(placement)) return withoutZeros(evenly(names, replicas))
+  if (isStaticWeight(placement)) return withoutZeros(byWeight(weightsOf(clusters, placement), replicas))
   return dynamically(clusters, replicas, placement, present)
 }
 
-function evenly(names: readonly string[], replicas: number): TargetCluster[] {
-  const share = Math.floor(replicas / names.length)
-  const rest = replicas % names.length
-  return names.map((name, i) => ({ name, replicas: share + (i < rest ? 1 : 0) }))
+// division_algorithm.go, getStaticWeightInfoList: if no candidate has a weight, all have the same.
+function weightsOf(clusters: readonly Cluster[], { replicaScheduling }: Placement): [name: string, weight: number][] {
+  const list = replicaScheduling?.weightPreference?.staticWeightList ?? []
+  const weights = clusters.map((cluster): [string, number] => {
+    const own = list.filter(({ targetCluster }) => matches(cluster, targetCluster)).map(({ weight }) => weight)
+    return [cluster.metadata.name ?? '', Math.max(0, ...own)]
+  })
+  const weighted = weights.filter(([, weight]) => weight > 0)
+  return weighted.length > 0 ? weighted : weights.map(([name]) => [name, 1])
+}
+
+// docs/concepts/claims.md: whether the static weights give all replicas to other clusters that the policy allows, so that none of these counts.
+export function lacksWeight({ spec }: Binding, base: Placement, names: readonly string[], allowed: readonly Cluster[]) {
+  const list = base.replicaScheduling?.weightPreference?.staticWeightList ?? []
+  if (!isReplicated({ spec }) || !isStaticWeight(base) || list.length === 0) return false
+  if (names.some((name) => spec.clusters?.some((target) => target.name === name))) return false
+  const isWeighted = (cluster: Cluster) => list.some(({ targetCluster }) => matches(cluster, targetCluster))
+  if (allowed.some((cluster) => names.includes(cluster.metadata.name ?? '') && isWeighted(cluster))) return false
+  return allowed.some(isWeighted) || list.some(({ targetCluster }) => !targetCluster.clusterNames?.length)
+}
+
+// The method of Webster: each replica goes where the quotient is the greatest. The order of equal ones depends on the uid; here it is that of names.
+function byWeight(weights: readonly [name: string, weight: number][], replicas: number): TargetCluster[] {
+  const seats = weights.map(([name, weight]) => ({ name, weight, replicas: 0 }))
+  const quotientOf = (seat: { weight: number; replicas: number }) => seat.weight / (2 * seat.replicas + 1)
+  for (let i = 0; i < replicas; i++) {
+    const [next] = seats.toSorted((a, b) => quotientOf(b) - quotientOf(a) || a.replicas - b.replicas)
+    if (next) next.replicas++
+  }
+  return seats.map(({ name, replicas: assigned }) => ({ name, replicas: assigned }))
 }
 
 // Aggregated and dynamic weights keep what is assigned, and add or remove the difference ("Steady").

@@ -4,6 +4,7 @@ import { matches } from './accepts.ts'
 import type { WorldConfig } from './actions.ts'
 import { type ApiServer, DeniedError, type Feed, keyOf } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
+import { CLUSTER_POLICY_ID, POLICY_ID } from './detector.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, isDuplicated, isWorkload, type Placement } from './karmada.ts'
 import { isRescheduleRequired, type ScheduleResult, schedule } from './schedule.ts'
 
@@ -179,7 +180,10 @@ export class Scheduler {
 
 // resourceBindingEventFilter
 function isOurs(binding: Binding): boolean {
-  return !isSuspended(binding) && binding.metadata.labels?.['propagationpolicy.karmada.io/permanent-id'] !== undefined
+  return (
+    !isSuspended(binding) &&
+    [POLICY_ID, CLUSTER_POLICY_ID].some((label) => binding.metadata.labels?.[label] !== undefined)
+  )
 }
 
 function isSuspended({ spec }: Binding): boolean {
@@ -211,7 +215,9 @@ function isPlacementChanged(placement: Placement, applied: string | undefined, o
 // util.IsBindingReplicasChanged
 function isReplicasChanged({ spec }: Binding, placement: Placement): boolean {
   if (!placement.replicaScheduling) return false
-  const { clusters = [], replicas = 0 } = spec
+  const { clusters = [], replicas = 0, components = [] } = spec
+  // Since 1.17: components are scheduled again if they have lost their clusters.
+  if (components.length > 0 && clusters.length === 0) return true
   if (isDuplicated(placement)) return clusters.some((cluster) => (cluster.replicas ?? 0) !== replicas)
   return clusters.reduce((sum, cluster) => sum + (cluster.replicas ?? 0), 0) !== replicas
 }

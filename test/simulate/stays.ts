@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isLedToEviction } from './accepts.ts'
 import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
-import { claimsOf, locate } from './claims.ts'
+import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf } from './karmada.ts'
 import type { Replica } from './replica.ts'
-import { schedule } from './schedule.ts'
+import { lacksWeight, schedule } from './schedule.ts'
 import { minus } from './sets.ts'
 import { Violation } from './violation.ts'
 
@@ -15,8 +15,10 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
   checkSuspension(sent, after)
   if (!stored || !isPlaced(stored) || !isPlaced(after) || after.metadata.deletionTimestamp || !isRequired(stored))
     return
-  // A workload without a claim gets its policy back. It is relaxed until it runs again.
-  if (claimsOf(after, viewOf(replica)).length > 0) checkRelaxed(stored, after, [...replica.clusters.values()])
+  // A workload without a claim gets its policy back, as one that only prefers data which is nowhere. It is relaxed until it runs again.
+  const isDemanding = ({ required, claim }: AppliedClaim) =>
+    required || locate(claim, viewOf(replica)).kind !== 'nowhere'
+  if (claimsOf(after, viewOf(replica)).some(isDemanding)) checkRelaxed(stored, after, [...replica.clusters.values()])
   checkKnown(stored, after, replica)
 }
 
@@ -30,6 +32,9 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
   if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
   const isMoved = (after.spec.clusters ?? []).every(({ name }) => allowedBy(before, clusters).has(name))
   if (!isMoved && policyNameOf(after) === undefined) return
+  const names = [...allowedBy(before, clusters)]
+  const ofBase = clusters.filter((cluster) => allowedBy(base, [cluster]).size > 0)
+  if (lacksWeight(after, base, names, ofBase)) return
   const unrelaxed = withAffinities(after, before)
   const result = schedule(unrelaxed, clusters)
   if (result.kind === 'fit' && isLedToEviction(namesOf(result.clusters), unrelaxed, unrelaxed.spec.placement, clusters))

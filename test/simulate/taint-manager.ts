@@ -3,7 +3,16 @@
 import { evictionMs } from './accepts.ts'
 import { type ApiServer, keyOf } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
-import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, type Placement } from './karmada.ts'
+import {
+  APPLIED_PLACEMENT,
+  type Binding,
+  type BindingSpec,
+  type Cluster,
+  type EvictionTask,
+  namesOf,
+  type Placement,
+  type PurgeMode,
+} from './karmada.ts'
 import { isSameSet } from './sets.ts'
 
 const WRITER = 'controller-manager'
@@ -22,6 +31,14 @@ interface Eviction {
   atMs: number
   // Whether it was evicted from there before, and no toleration has ended since.
   isRepeated: boolean
+}
+
+export interface Failure {
+  // `namespace/name` of a binding.
+  key: string
+  cluster: string
+  purgeMode: PurgeMode
+  gracePeriodSeconds?: number
 }
 
 export interface ControllerAction {
@@ -79,9 +96,7 @@ export class ControllerManager {
     const bindings = this.#api.list<Binding>('ResourceBinding')
     const ends = bindings
       .flatMap(({ spec }) => spec.gracefulEvictionTasks ?? [])
-      .flatMap(({ creationTimestamp }) =>
-        creationTimestamp ? [Date.parse(creationTimestamp) + EVICTION_TIMEOUT_MS] : [],
-      )
+      .flatMap((task) => timeoutOf(task) ?? [])
     // A workload that is scheduled and evicted again and again does not come to rest.
     const evictions = bindings.flatMap((binding) => this.#evictions(binding)).filter(({ isRepeated }) => !isRepeated)
     const times = [...ends, ...evictions.map(({ atMs }) => atMs)]
@@ -150,26 +165,37 @@ export class ControllerManager {
   #evict(binding: Binding): void {
     const [from] = this.#toEvict(binding)
     if (from === undefined || this.#failover === 'Off') return
-    const { clusters = [], gracefulEvictionTasks: tasks = [], ...spec } = binding.spec
-    const left = clusters.filter(({ name }) => name !== from)
-    const evicted = clusters.find(({ name }) => name === from)
-    const task = {
-      fromCluster: from,
-      purgeMode: this.#failover,
-      reason: 'TaintUntolerated',
-      producer: 'TaintManager',
-      ...(evicted?.replicas && { replicas: evicted.replicas }),
-    }
-    const isKnown = tasks.some(({ fromCluster }) => fromCluster === from)
-    this.#api.update(WRITER, {
-      ...binding,
-      spec: {
-        ...spec,
-        ...(left.length > 0 && { clusters: left }),
-        gracefulEvictionTasks: isKnown ? tasks : [...tasks, task],
-      },
-    } as Binding)
+    const task = { purgeMode: this.#failover, reason: 'TaintUntolerated', producer: 'TaintManager' }
+    this.#api.update(WRITER, { ...binding, spec: withTask(binding.spec, from, task) } as Binding)
     this.#evictedAt.set(`${keyOf(binding.metadata.namespace, binding.metadata.name)} ${from}`, this.#clock.now())
+  }
+
+  // pkg/controllers/applicationfailover: evicts from a cluster where the application has failed. A task of purge mode Never stays until a user
+  // ends it.
+  failOver({ key, cluster, purgeMode, gracePeriodSeconds }: Failure): void {
+    const [namespace = '', name = ''] = key.split('/')
+    const binding = this.#api.get<Binding>('ResourceBinding', namespace, name)
+    if (!binding || binding.metadata.deletionTimestamp || !namesOf(binding.spec.clusters).includes(cluster)) return
+    const task = {
+      purgeMode,
+      reason: 'ApplicationFailure',
+      producer: 'ResourceBindingApplicationFailoverController',
+      ...(purgeMode === 'Gracefully' && gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      ...(purgeMode === 'Never' && { suppressDeletion: true }),
+    }
+    this.#api.update(WRITER, { ...binding, spec: withTask(binding.spec, cluster, task) } as Binding)
+  }
+
+  purge(key: string): void {
+    const [namespace = '', name = ''] = key.split('/')
+    const binding = this.#api.get<Binding>('ResourceBinding', namespace, name)
+    const { gracefulEvictionTasks: tasks = [] } = binding?.spec ?? {}
+    if (!binding || tasks.length === 0) return
+    const gracefulEvictionTasks = tasks.map((task) => ({
+      ...task,
+      ...(task.suppressDeletion && { suppressDeletion: false }),
+    }))
+    this.#api.update('user', { ...binding, spec: { ...binding.spec, gracefulEvictionTasks } } as Binding)
   }
 
   #assess(binding: Binding): void {
@@ -189,11 +215,11 @@ export class ControllerManager {
     )
     const now = this.#clock.now()
     const kept = tasks
-      .filter(
-        ({ creationTimestamp }) =>
-          !creationTimestamp ||
-          !(now > Date.parse(creationTimestamp) + EVICTION_TIMEOUT_MS || (isScheduled && isHealthy)),
-      )
+      .filter((task) => {
+        if (!task.creationTimestamp || task.suppressDeletion) return true
+        if (task.suppressDeletion === false || (isScheduled && isHealthy)) return false
+        return now <= (timeoutOf(task) ?? 0)
+      })
       .map((task) => ({ ...task, creationTimestamp: task.creationTimestamp ?? this.#clock.stamp() }))
     const isSame = kept.length === tasks.length && tasks.every(({ creationTimestamp }) => creationTimestamp)
     return isSame ? undefined : kept
@@ -249,5 +275,28 @@ export class ControllerManager {
     const cluster = this.#api.get<Cluster>('Cluster', undefined, name)
     if (!cluster?.metadata.deletionTimestamp || this.#isUsed(name)) return
     this.#api.update(WRITER, { ...cluster, metadata: { ...cluster.metadata, finalizers: [] } })
+  }
+}
+
+// Without a grace period, the one of the flag counts. A task of purge mode Never has no end.
+function timeoutOf({ creationTimestamp, gracePeriodSeconds, suppressDeletion }: EvictionTask): number | undefined {
+  if (!creationTimestamp || suppressDeletion) return undefined
+  const timeoutMs = gracePeriodSeconds === undefined ? EVICTION_TIMEOUT_MS : gracePeriodSeconds * 1000
+  return Date.parse(creationTimestamp) + timeoutMs
+}
+
+// binding_types_helper.go, GracefulEvictCluster
+function withTask(
+  { clusters = [], gracefulEvictionTasks: tasks = [], ...spec }: BindingSpec,
+  fromCluster: string,
+  task: Pick<EvictionTask, 'purgeMode' | 'reason' | 'producer'>,
+): BindingSpec {
+  const left = clusters.filter(({ name }) => name !== fromCluster)
+  const { replicas } = clusters.find(({ name }) => name === fromCluster) ?? {}
+  const isKnown = tasks.some((one) => one.fromCluster === fromCluster)
+  return {
+    ...spec,
+    ...(left.length > 0 && { clusters: left }),
+    gracefulEvictionTasks: isKnown ? tasks : [...tasks, { fromCluster, ...task, ...(replicas && { replicas }) }],
   }
 }

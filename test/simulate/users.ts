@@ -6,6 +6,7 @@ import type {
   Affinity,
   ApiObject,
   Binding,
+  BindingSpec,
   Placement,
   Policy,
   ReplicaScheduling,
@@ -51,6 +52,15 @@ const CHOICES_WITH_PRICES: typeof CHOICES = [...CHOICES, [2, changePrices]]
 const ROOM_CHOICE: (typeof CHOICES)[number] = [8, changeRoom]
 const TOLERATION_CHOICE: (typeof CHOICES)[number] = [8, tolerateForSeconds]
 const REBALANCE_CHOICE: (typeof CHOICES)[number] = [8, rebalanceSomething]
+const CLUSTER_POLICY_CHOICES: typeof CHOICES = [
+  [8, applyPolicy],
+  [4, deleteClusterPolicy],
+]
+const SUSPEND_CHOICE: (typeof CHOICES)[number] = [8, suspendSomething]
+const FAILURE_CHOICES: typeof CHOICES = [
+  [8, failSomething],
+  [3, purgeSomething],
+]
 const QUEUE_CHOICES: typeof CHOICES = [
   [8, applyJob],
   [4, preemptSomething],
@@ -58,7 +68,7 @@ const QUEUE_CHOICES: typeof CHOICES = [
 
 export function chooseUserAction(world: World, random: Random): UserAction {
   for (;;) {
-    const { links, rooms, tolerates, queues, scales } = world.config
+    const { links, rooms, tolerates, queues, scales, fails, suspends, preempts } = world.config
     const always = links ? CHOICES_WITH_PRICES : CHOICES
     const choices = [
       ...always,
@@ -66,6 +76,9 @@ export function chooseUserAction(world: World, random: Random): UserAction {
       ...(tolerates ? [TOLERATION_CHOICE] : []),
       ...(queues ? QUEUE_CHOICES : []),
       ...(scales ? [REBALANCE_CHOICE] : []),
+      ...(fails ? FAILURE_CHOICES : []),
+      ...(suspends ? [SUSPEND_CHOICE] : []),
+      ...(preempts ? CLUSTER_POLICY_CHOICES : []),
     ]
     const action = pickWeighted(choices, random)(world, random)
     if (action) return action
@@ -77,7 +90,8 @@ function applyWorkload(world: World, random: Random): UserAction {
   if (present.length > 0 && random.chance(0.6)) {
     const object = random.pick(present)
     const spec = { ...(object as { spec?: object }).spec }
-    if (object.kind !== 'Job') Object.assign(spec, { replicas: (world.config.scales ? 0 : 1) + random.below(4) })
+    if (hasComponents(world, object.kind)) Object.assign(spec, chooseComponents(random))
+    else if (object.kind !== 'Job') Object.assign(spec, { replicas: (world.config.scales ? 0 : 1) + random.below(4) })
     return apply(random, {
       ...bare(object),
       metadata: { ...bare(object).metadata, labels: { edit: `${random.below(3)}` } },
@@ -91,8 +105,21 @@ function applyWorkload(world: World, random: Random): UserAction {
     ...(isBestEffort && { metadata: { labels: { qos: 'best-effort' } } }),
     spec: { containers: [{ name: 'main', image: 'registry.example/app' }] },
   }
-  const replicas = kind === 'Job' ? { parallelism: 1 } : { replicas: 1 + random.below(3) }
+  const replicas = hasComponents(world, kind)
+    ? chooseComponents(random)
+    : kind === 'Job'
+      ? { parallelism: 1 }
+      : { replicas: 1 + random.below(3) }
   return apply(random, { apiVersion: API_VERSIONS[kind] as string, kind, metadata, spec: { ...replicas, template } })
+}
+
+// A kind has components or replicas (pkg/detector, applyReplicaInterpretation).
+function hasComponents({ config }: World, kind: string): boolean {
+  return config.components === true && kind === 'StatefulSet'
+}
+
+function chooseComponents(random: Random): { components: NonNullable<BindingSpec['components']> } {
+  return { components: ['main', 'side'].map((name) => ({ name, replicas: 1 + random.below(3) })) }
 }
 
 function applyPolicy(world: World, random: Random): UserAction {
@@ -107,12 +134,29 @@ function applyPolicy(world: World, random: Random): UserAction {
     ...(random.chance(0.05) && { suspension: { dispatching: true } }),
     ...(world.config.lazy && random.chance(0.6) && { activationPreference: 'Lazy' }),
   }
-  return apply(random, {
-    apiVersion: 'policy.karmada.io/v1alpha1',
-    kind: 'PropagationPolicy',
-    metadata: { namespace, name: `${name}-${kind.toLowerCase()}` },
-    spec,
-  })
+  const policyName = `${name}-${kind.toLowerCase()}`
+  if (!world.config.preempts) return apply(random, policyObject({ namespace, name: policyName }, spec))
+  // Two policies, and one of the cluster, for each workload.
+  const isOfCluster = random.chance(0.4)
+  const metadata = isOfCluster ? { name: policyName } : { namespace, name: `${policyName}-${random.below(2)}` }
+  const resourceSelectors = spec.resourceSelectors.map((selector) => ({
+    ...selector,
+    ...(isOfCluster && random.chance(0.7) && { namespace }),
+  }))
+  const preemption = random.chance(0.6) && { preemption: 'Always', priority: random.below(3) }
+  return apply(random, policyObject(metadata, { ...spec, resourceSelectors, ...preemption }))
+}
+
+function policyObject(metadata: ApiObject['metadata'], spec: object): ApiObject & { spec: object } {
+  const kind = metadata.namespace === undefined ? 'ClusterPropagationPolicy' : 'PropagationPolicy'
+  return { apiVersion: 'policy.karmada.io/v1alpha1', kind, metadata, spec }
+}
+
+function deleteClusterPolicy(world: World, random: Random): UserAction | undefined {
+  const policies = world.api.list<Policy>('ClusterPropagationPolicy')
+  if (policies.length === 0) return undefined
+  const { name = '' } = random.pick(policies).metadata
+  return { do: 'delete', kind: 'ClusterPropagationPolicy', name, via: random.below(2) }
 }
 
 const EXISTS = { operator: 'Exists' } as const
@@ -203,10 +247,36 @@ function preemptSomething(world: World, random: Random): UserAction | undefined 
 }
 
 function rebalanceSomething(world: World, random: Random): UserAction | undefined {
+  const key = anyBinding(world, random)
+  return key ? { do: 'rebalance', key, via: random.below(2) } : undefined
+}
+
+function failSomething(world: World, random: Random): UserAction | undefined {
+  const running = world.api.list<Binding>('ResourceBinding').filter(({ spec }) => spec.clusters?.length)
+  if (running.length === 0) return undefined
+  const { metadata, spec } = random.pick(running)
+  const { name: cluster } = random.pick(spec.clusters ?? [])
+  const purgeMode = random.pick(['Gracefully', 'Directly', 'Never'] as const)
+  const gracePeriodSeconds = random.pick([30, 600])
+  const key = `${metadata.namespace}/${metadata.name}`
+  return { do: 'fail', key, cluster, purgeMode, gracePeriodSeconds, via: random.below(2) }
+}
+
+function purgeSomething(world: World, random: Random): UserAction | undefined {
+  const key = anyBinding(world, random)
+  return key ? { do: 'purge', key, via: random.below(2) } : undefined
+}
+
+function suspendSomething(world: World, random: Random): UserAction | undefined {
+  const key = anyBinding(world, random)
+  return key ? { do: 'suspend', key, value: random.chance(0.5), via: random.below(2) } : undefined
+}
+
+function anyBinding(world: World, random: Random): string | undefined {
   const bindings = world.api.list<Binding>('ResourceBinding')
   if (bindings.length === 0) return undefined
   const { namespace, name } = random.pick(bindings).metadata
-  return { do: 'rebalance', key: `${namespace}/${name}`, via: random.below(2) }
+  return `${namespace}/${name}`
 }
 
 export function sourceOf(name: string, clusterNames: string[]) {
@@ -299,18 +369,20 @@ export function choosePlacement(world: World, random: Random): Placement {
   const placement: Placement = random.chance(0.75)
     ? { clusterAffinity: anyAffinity(world, random) }
     : { clusterAffinities: anyGroups(world, random) }
-  const scheduling = anyReplicaScheduling(random)
+  const scheduling = anyReplicaScheduling(world, random)
   if (scheduling) placement.replicaScheduling = scheduling
   if (random.chance(0.15)) {
     placement.spreadConstraints = [{ spreadByField: 'cluster', minGroups: 1 + random.below(2), maxGroups: 2 }]
   }
+  if (world.config.shapes && random.chance(0.2)) placement.spreadConstraints = anyRegions(random)
   if (random.chance(0.1)) placement.clusterTolerations = [{ key: 'maintenance', operator: 'Exists' }]
   return placement
 }
 
 function anyGroups(world: World, random: Random) {
   const overflow = () => [{ affinityName: 'spill', ...anyAffinity(world, random) }]
-  return ['first', 'second'].map((affinityName) => ({
+  const names = world.config.shapes ? ['first', 'second', 'third'] : ['first', 'second']
+  return names.map((affinityName) => ({
     affinityName,
     ...anyAffinity(world, random),
     ...(random.chance(0.15) && { overflowAffinities: overflow() }),
@@ -324,7 +396,32 @@ function anyAffinity(world: World, random: Random): Affinity {
   return { clusterNames: random.shuffled(world.clusterNames).slice(0, 1 + random.below(3)) }
 }
 
-function anyReplicaScheduling(random: Random): ReplicaScheduling | undefined {
+// Karmada's webhook demands a constraint of clusters beside one of regions (pkg/util/validation, validateSpreadConstraint).
+function anyRegions(random: Random): NonNullable<Placement['spreadConstraints']> {
+  const minGroups = 1 + random.below(2)
+  return [
+    { spreadByField: 'region', minGroups, maxGroups: minGroups + random.below(3 - minGroups) },
+    { spreadByField: 'cluster', minGroups, maxGroups: minGroups + random.below(2) },
+  ]
+}
+
+// Some clusters have no weight.
+function anyWeights(world: World, random: Random): ReplicaScheduling {
+  const clusters = random.shuffled(world.clusterNames).slice(0, 1 + random.below(3))
+  const ofTier = { targetCluster: { labelSelector: { matchLabels: { tier: 'core' } } }, weight: 1 }
+  const staticWeightList = clusters.map((name) => ({
+    targetCluster: { clusterNames: [name] },
+    weight: 1 + random.below(3),
+  }))
+  return {
+    replicaSchedulingType: 'Divided',
+    replicaDivisionPreference: 'Weighted',
+    weightPreference: { staticWeightList: random.chance(0.2) ? [...staticWeightList, ofTier] : staticWeightList },
+  }
+}
+
+function anyReplicaScheduling(world: World, random: Random): ReplicaScheduling | undefined {
+  if (world.config.shapes && random.chance(0.4)) return anyWeights(world, random)
   return random.pick<ReplicaScheduling | undefined>([
     undefined,
     { replicaSchedulingType: 'Duplicated' },

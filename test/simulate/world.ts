@@ -6,7 +6,16 @@ import { type AdmissionCall, ApiServer, DeniedError, keyOf, type Write } from '.
 import { nameOf } from './bindings.ts'
 import { Catalogs } from './catalogs.ts'
 import { VirtualClock } from './clock.ts'
-import { bindingNameOf, detect, policyNameOf, selects, type WorkloadRef } from './detector.ts'
+import {
+  bindingNameOf,
+  claimedPolicyOf,
+  detect,
+  nameOfPolicy,
+  POLICY_KINDS,
+  policyNameOf,
+  selects,
+  type WorkloadRef,
+} from './detector.ts'
 import { Guarantees } from './guarantees.ts'
 import {
   type ApiObject,
@@ -142,6 +151,12 @@ export class World {
         return this.#annotate(action)
       case 'rebalance':
         return this.#rebalance(action.key)
+      case 'fail':
+        return this.controllers.failOver(action)
+      case 'purge':
+        return this.controllers.purge(action.key)
+      case 'suspend':
+        return this.#suspend(action)
       case 'catalog':
         return this.catalogs.set(action.data, action.answer)
       case 'cluster':
@@ -189,7 +204,7 @@ export class World {
     this.guarantees.written(write)
     if (WORKLOAD_KINDS.includes(object.kind)) this.#toDetectAgain(object)
     if (object.kind === 'ResourceBinding' && !after) this.#toDetectOwner(object as Binding)
-    if (object.kind === 'PropagationPolicy') {
+    if (POLICY_KINDS.includes(object.kind)) {
       for (const workload of this.#workloads())
         if (this.#concerns(object as Policy, workload)) this.#toDetectAgain(workload, true)
     }
@@ -203,7 +218,7 @@ export class World {
     if (selects(policy, workload)) return true
     const { namespace, name = '' } = workload.metadata
     const binding = this.api.get<Binding>('ResourceBinding', namespace, bindingNameOf(workload.kind, name))
-    return binding !== undefined && policyNameOf(binding) === policy.metadata.name
+    return binding !== undefined && policyNameOf(binding) === nameOfPolicy(policy)
   }
 
   #toDetectAgain({ kind, metadata }: ApiObject, isByKarmada = false): void {
@@ -217,8 +232,7 @@ export class World {
   // The placement that counts for a binding: that of its policy, or what was applied of a lazy one. Undefined without a policy.
   placementOf(binding: Binding): Placement | undefined {
     const { kind, namespace, name } = binding.spec.resource
-    const policyName = policyNameOf(binding)
-    const policy = policyName && this.api.get<Policy>('PropagationPolicy', namespace, policyName)
+    const policy = claimedPolicyOf(binding, this.api)
     if (!policy) return undefined
     const isLazy = policy.spec.activationPreference === 'Lazy'
     return (isLazy && this.#applied.get(`${kind} ${keyOf(namespace, name)}`)) || policy.spec.placement
@@ -245,7 +259,8 @@ export class World {
     if (!item || !this.#toDetect.delete(key)) return
     try {
       const placement = detect(this.api, item, item.isByKarmada)
-      if (placement) this.#applied.set(key, placement)
+      if (placement === 'again') this.#toDetect.set(key, item)
+      else if (placement) this.#applied.set(key, placement)
     } catch (error) {
       if (!isExpected(error)) throw error
       this.#toDetect.set(key, item)
@@ -289,6 +304,13 @@ export class World {
     if (!this.api.get('ResourceBinding', namespace, name)) return
     const patch = { metadata: { annotations: { [annotation]: value } } }
     this.api.patch('user', { kind: 'ResourceBinding', namespace, name }, patch)
+  }
+
+  #suspend({ key, value }: { key: string; value: boolean }): void {
+    const [namespace, name = ''] = key.split('/')
+    if (!this.api.get('ResourceBinding', namespace, name)) return
+    const patch = { spec: { suspension: { scheduling: value || null } } }
+    this.api.patch('suspender', { kind: 'ResourceBinding', namespace, name }, patch)
   }
 
   // pkg/controllers/workloadrebalancer: the time of the rebalancer, if it is later than the last one.
