@@ -1,7 +1,7 @@
 /** What waits, and what a user can do about it: the first list of the page. */
 import { groupOf, kindWord, objectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
-import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { workloadKey, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ClaimReport, HoldReport, StatusReport, SystemReport, VolumeReport } from '../status/report.ts'
 
@@ -39,14 +39,11 @@ export interface WaitingRow {
 /** Returns what waits in a report with all lists, longest first. Objects without a known begin are last. */
 export function waitingRows(report: StatusReport): WaitingRow[] {
   const { claims = [], holds = [], volumes = [], systems = [] } = report
-  const claimsOf = Map.groupBy(
-    claims.filter(({ location }) => location !== 'Located'),
-    ({ workload, namespace }) => workloadKey({ namespace, ...workload }),
-  )
+  const claimOf = causesByWorkload(claims)
   const systemNamed = new Map(systems.map((system) => [system.name, system]))
   const rows = [
     ...holds.map((hold) => {
-      const claim = causeOf(claimsOf.get(workloadKey(hold.workload)) ?? [])
+      const claim = claimOf.get(workloadKey(hold.workload))
       return holdRow(hold, claim, claim && systemNamed.get(claim.system))
     }),
     ...volumes.filter(isWaiting).map(volumeRow),
@@ -54,11 +51,20 @@ export function waitingRows(report: StatusReport): WaitingRow[] {
   return rows.sort(byBegin)
 }
 
-/** Returns the claim that puts a workload on hold: a required one that applies to it, if one of these is. */
-function causeOf(claims: readonly ClaimReport[]): ClaimReport | undefined {
-  return (
-    claims.find(({ enforcement, location }) => enforcement === 'Required' && location !== 'NotPermitted') ?? claims[0]
-  )
+/** Returns, by workload, the claim that puts it on hold: the first required one that applies to it, else the first one. */
+function causesByWorkload(claims: readonly ClaimReport[]): Map<string, ClaimReport> {
+  const causes = new Map<string, ClaimReport>()
+  for (const claim of claims.filter(({ location }) => location !== 'Located')) {
+    for (const key of workloadKeysOfClaim({ metadata: claim, spec: claim })) {
+      const found = causes.get(key)
+      if (!found || (mayHold(claim) && !mayHold(found))) causes.set(key, claim)
+    }
+  }
+  return causes
+}
+
+function mayHold({ enforcement, location }: ClaimReport): boolean {
+  return enforcement === 'Required' && location !== 'NotPermitted'
 }
 
 /** A completed volume waits for nothing, and neither does one with all of its replicas. */

@@ -2,7 +2,7 @@
 
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
-import { groupOf } from '../../api/meta.ts'
+import { groupOf, type ObjectMeta } from '../../api/meta.ts'
 import { findCondition } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
 
@@ -14,17 +14,23 @@ export function workloadKey(workload: { apiVersion: string; kind: string; namesp
   return [groupOf(workload.apiVersion), workload.kind, workload.namespace ?? '', workload.name].join('/')
 }
 
+/** What of a claim names its workload. */
+interface NamesWorkload {
+  metadata: Pick<ObjectMeta, 'name' | 'namespace'>
+  spec: { workload: WorkloadReference }
+}
+
 /**
  * Returns the workloads that a claim may name. Without `workload.namespace`, these are the workload in the namespace of the claim and the
  * cluster-scoped workload of that kind and name. A kind is either namespaced or not, so at most one of them exists.
  */
-export function workloadsOfClaim({ metadata, spec }: DataSourceClaim): WorkloadReference[] {
+export function workloadsOfClaim({ metadata, spec }: NamesWorkload): WorkloadReference[] {
   const { namespace, ...workload } = spec.workload
   if (namespace) return [spec.workload]
   return metadata.namespace ? [{ ...workload, namespace: metadata.namespace }, workload] : [workload]
 }
 
-export function workloadKeysOfClaim(claim: DataSourceClaim): string[] {
+export function workloadKeysOfClaim(claim: NamesWorkload): string[] {
   return workloadsOfClaim(claim).map(workloadKey)
 }
 
