@@ -1,19 +1,95 @@
-/** Recovers the base of a write: the affinity before narrowing. */
+/** Recovers the base of a write, the affinity before narrowing, and decides for it. */
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
-import { narrowBase } from './narrow-to-fit.ts'
+import { decidePlacement } from './decide-placement.ts'
+import { isUnfit, narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
+import type { PlacementDecision } from './placement-decision.ts'
 import { policyReferenceOf } from './policy.ts'
 import { excludedClusters } from './volcano-global.ts'
 
+/** The base of a write, and the decision for it. */
+interface DecisionForBase {
+  base: PlacementAffinity
+  decision: PlacementDecision
+}
+
+/** Chooses the base of a write among its candidates, and decides for it. */
+export function decideForBase(parsed: ParsedInput): DecisionForBase {
+  const first = decideForFirstBase(parsed)
+  return decideForRecordedBase(parsed, first.decision) ?? first
+}
+
+/** Decides for one candidate after the other until a decision meets its condition. */
+function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
+  const { conditional, otherwise } = baseCandidates(parsed)
+  for (const candidate of conditional) {
+    const decision = decidePlacement(parsed, candidate.base)
+    // Admission leaves moves to the loop, so its own decision does not show where a base leads.
+    const byLoop = () =>
+      parsed.leavesMovesToLoop ? decidePlacement({ ...parsed, leavesMovesToLoop: false }, candidate.base) : decision
+    const shown = candidate.condition === 'withinPolicy' ? byLoop() : decision
+    if (!meetsCondition(parsed, candidate, shown)) continue
+    const stored = storedByLoop(parsed, candidate, byLoop)
+    return stored
+      ? decideForFirstBase({ ...parsed, stored })
+      : keepRecordedBase(parsed, { base: candidate.base, decision })
+  }
+  return keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
+}
+
+/**
+ * The recorded base may be outside of a changed lazy policy. Then it does not count in the next review of what the loop sent, so neither does it in
+ * this one. Returns the stored binding with the affinity that the loop sent; undefined if the base counts.
+ */
+function storedByLoop(
+  parsed: ParsedInput,
+  { base, condition }: BaseCandidate,
+  byLoop: () => PlacementDecision,
+): ResourceBinding | undefined {
+  const { binding, stored, policy, storedAnnotations } = parsed
+  if (condition !== 'answeredOrByLoop' || !policy?.lazy || !stored || !jsonEqual(base, storedAnnotations.base))
+    return undefined
+  const { placement } = binding.spec
+  if (jsonEqual(effectiveAffinity(placement), effectiveAffinity(stored.spec.placement))) return undefined
+  if (meetsCondition(parsed, { base, condition: 'withinPolicy' }, byLoop())) return undefined
+  return { ...stored, spec: defined({ ...stored.spec, placement }) }
+}
+
+/**
+ * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
+ * affinity counts instead.
+ */
+function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): DecisionForBase {
+  const { stored, policy, storedAnnotations } = parsed
+  const { annotations } = found.decision
+  const { base } = storedAnnotations
+  if (!policy?.lazy || !base || !annotations.base || appliesLazyPolicy(parsed)) return found
+  if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
+  return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
+}
+
+/**
+ * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
+ * workload would have no cluster otherwise, and not when the detector applies the policy. Returns undefined if it does not count.
+ */
+function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
+  const { policy, isScheduled, storedAnnotations } = parsed
+  const { base } = storedAnnotations
+  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed) || !isUnfit(parsed, affinity))
+    return undefined
+  const decision = decidePlacement(parsed, base)
+  return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
+}
+
 /** A possible base of a write. It is the base if the decision for it meets the condition. */
-export interface BaseCandidate {
+interface BaseCandidate {
   base: PlacementAffinity
   /**
    * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
@@ -24,17 +100,11 @@ export interface BaseCandidate {
   condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy' | 'keepsClusters'
 }
 
-export interface BaseCandidates {
+interface BaseCandidates {
   /** At most four. The first whose condition is met is the base. */
   conditional: readonly BaseCandidate[]
   /** The base if no condition is met. */
   otherwise: PlacementAffinity
-}
-
-/** The decision for a base: the affinity, and the base in its annotations. */
-interface BaseDecision {
-  affinity: PlacementAffinity
-  annotations: { base?: PlacementAffinity }
 }
 
 /**
@@ -100,7 +170,7 @@ function isOfDetector({ binding, stored, policy, annotations, storedAnnotations 
  * workload, which no other writer does (v1.18.1, pkg/detector/detector.go, ApplyPolicy). Also true for our answer to such a write, which the API server
  * may send again.
  */
-export function appliesLazyPolicy(input: ParsedInput): boolean {
+function appliesLazyPolicy(input: ParsedInput): boolean {
   const { binding, stored, policy, annotations, storedAnnotations } = input
   if (!policy?.lazy || !stored) return false
   const [sent, before] = [binding, stored].map(({ spec }) => effectiveAffinity(spec.placement))
@@ -125,11 +195,7 @@ export function differsFromPolicy(input: ParsedInput): boolean {
 }
 
 /** Whether the decision for a candidate meets its condition. */
-export function meetsCondition(
-  input: ParsedInput,
-  { base, condition }: BaseCandidate,
-  decision: BaseDecision,
-): boolean {
+function meetsCondition(input: ParsedInput, { base, condition }: BaseCandidate, decision: PlacementDecision): boolean {
   const incoming = effectiveAffinity(input.binding.spec.placement)
   switch (condition) {
     case 'answered':
@@ -147,7 +213,7 @@ export function meetsCondition(
  * Whether a decision gives the incoming affinity. A decision without a base in its annotations did not change the affinity, so it is no
  * explanation of the incoming one.
  */
-function isAnswered({ affinity, annotations }: BaseDecision, incoming: PlacementAffinity): boolean {
+function isAnswered({ affinity, annotations }: PlacementDecision, incoming: PlacementAffinity): boolean {
   return annotations.base !== undefined && jsonEqual(affinity, incoming)
 }
 

@@ -1,17 +1,13 @@
 /** Decides on a binding, at admission and in the loop: returns the changed binding and the reason. */
-import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
+import { MANAGED_BY_LABEL, type Placement, type PlacementAffinity, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
-import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
-import { appliesLazyPolicy, type BaseCandidate, baseCandidates, meetsCondition } from './base.ts'
-import { decidePlacement } from './decide-placement.ts'
+import { decideForBase } from './base.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
-import { isUnfit } from './narrow-to-fit.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import type { PlacementDecision, PlacementState } from './placement-decision.ts'
 import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
@@ -93,78 +89,6 @@ function decideOnce(input: BindingInput): BindingDecision {
   return written
     ? { state: decision.state, message: decision.message, ...written }
     : decideTooLarge(parsed, placement, base, decision)
-}
-
-interface DecisionForBase {
-  base: PlacementAffinity
-  decision: PlacementDecision
-}
-
-function decideForBase(parsed: ParsedInput): DecisionForBase {
-  const first = decideForFirstBase(parsed)
-  return decideForRecordedBase(parsed, first.decision) ?? first
-}
-
-/** Decides for one candidate after the other until a decision meets its condition. */
-function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
-  const { conditional, otherwise } = baseCandidates(parsed)
-  for (const candidate of conditional) {
-    const decision = decidePlacement(parsed, candidate.base)
-    // Admission leaves moves to the loop, so its own decision does not show where a base leads.
-    const byLoop = () =>
-      parsed.leavesMovesToLoop ? decidePlacement({ ...parsed, leavesMovesToLoop: false }, candidate.base) : decision
-    const shown = candidate.condition === 'withinPolicy' ? byLoop() : decision
-    if (!meetsCondition(parsed, candidate, shown)) continue
-    const stored = storedByLoop(parsed, candidate, byLoop)
-    return stored
-      ? decideForFirstBase({ ...parsed, stored })
-      : keepRecordedBase(parsed, { base: candidate.base, decision })
-  }
-  return keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
-}
-
-/**
- * The recorded base may be outside of a changed lazy policy. Then it does not count in the next review of what the loop sent, so neither does it in
- * this one. Returns the stored binding with the affinity that the loop sent; undefined if the base counts.
- */
-function storedByLoop(
-  parsed: ParsedInput,
-  { base, condition }: BaseCandidate,
-  byLoop: () => PlacementDecision,
-): ResourceBinding | undefined {
-  const { binding, stored, policy, storedAnnotations } = parsed
-  if (condition !== 'answeredOrByLoop' || !policy?.lazy || !stored || !jsonEqual(base, storedAnnotations.base))
-    return undefined
-  const { placement } = binding.spec
-  if (jsonEqual(effectiveAffinity(placement), effectiveAffinity(stored.spec.placement))) return undefined
-  if (meetsCondition(parsed, { base, condition: 'withinPolicy' }, byLoop())) return undefined
-  return { ...stored, spec: defined({ ...stored.spec, placement }) }
-}
-
-/**
- * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
- * affinity counts instead.
- */
-function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): DecisionForBase {
-  const { stored, policy, storedAnnotations } = parsed
-  const { annotations } = found.decision
-  const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !annotations.base || appliesLazyPolicy(parsed)) return found
-  if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
-  return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
-}
-
-/**
- * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
- * workload would have no cluster otherwise, and not when the detector applies the policy. Returns undefined if it does not count.
- */
-function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
-  const { policy, isScheduled, storedAnnotations } = parsed
-  const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed) || !isUnfit(parsed, affinity))
-    return undefined
-  const decision = decidePlacement(parsed, base)
-  return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
 }
 
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
