@@ -13,7 +13,12 @@ import { log, options, print, table } from './harness/report.ts'
 
 /** `workloads`: 0 leaves out the Deployments. `file`: an existing snapshot to load, or the file to write and keep. */
 const { bindings, clusters, sources, workloads, file, seed } = options({
-  ...{ bindings: 100_000, clusters: 1000, sources: 10_000, workloads: 0, file: '', seed: 1 },
+  bindings: 100_000,
+  clusters: 1000,
+  sources: 10_000,
+  workloads: 0,
+  file: '',
+  seed: 1,
 })
 const folder = mkdtempSync(join(tmpdir(), 'lodestone-bench-'))
 const path = file || join(folder, 'fleet.lsnap')

@@ -25,7 +25,14 @@ import { log, options, print, table } from './harness/report.ts'
 
 /** `compared`: questions whose answer is compared with that of all bindings. `file`: an existing snapshot, or the file to write and keep. */
 const given = options({
-  ...{ bindings: 100_000, clusters: 1000, sources: 10_000, questions: 1000, compared: 3, each: 1, file: '', seed: 1 },
+  bindings: 100_000,
+  clusters: 1000,
+  sources: 10_000,
+  questions: 1000,
+  compared: 3,
+  each: 1,
+  file: '',
+  seed: 1,
 })
 const folder = mkdtempSync(join(tmpdir(), 'lodestone-bench-'))
 const path = given.file || join(folder, 'fleet.lsnap')

@@ -203,6 +203,10 @@ describe('no file contains', () => {
     expect(places(programs, /\bmkdir(Sync)?\(.*recursive/)).toEqual([])
   })
 
+  test('spreads of a literal: its members belong to the object itself', () => {
+    expect(places(everything, /\.\.\.\{ *[^ }]/)).toEqual([])
+  })
+
   test('TODO comments', () => {
     expect(places(everything, /\b(TODO|FIXME|XXX)\b/)).toEqual([])
   })

@@ -302,7 +302,11 @@ export function makeKueueWorkload(
     spec: { podSets: [{ name: 'main', template }], ...rest },
     status: {
       conditions: conditions.map((type) => ({
-        ...{ type, status: 'True' as const, reason: type, message: '', lastTransitionTime: since },
+        type,
+        status: 'True' as const,
+        reason: type,
+        message: '',
+        lastTransitionTime: since,
       })),
       admissionChecks: checks ?? [{ name: 'data', state: 'Pending', message: '', lastTransitionTime: since }],
     },

@@ -24,7 +24,10 @@ function summaryWithLogs(reports: object[], logs: Record<string, string>, ...fai
 
 const passedTest = { ancestorTitles: [], title: 'passes', status: 'passed', failureMessages: [] }
 const failedTest = (title: string, message: string) => ({
-  ...{ ancestorTitles: ['a controller', 'on a hub'], title, status: 'failed', failureMessages: [message] },
+  ancestorTitles: ['a controller', 'on a hub'],
+  title,
+  status: 'failed',
+  failureMessages: [message],
 })
 const report = (numPassedTests: number, ...testResults: object[]) => ({ numPassedTests, testResults })
 const fileOf = (name: string, assertionResults: object[], message = '') => {

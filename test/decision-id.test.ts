@@ -96,9 +96,14 @@ function review(
 ): { object: K8sObject; response: AdmissionResponse } {
   const { namespace, name } = object.metadata
   const request = {
-    ...{ uid: 'u1', operation: oldObject ? 'UPDATE' : 'CREATE' },
-    ...{ kind: { group, version, kind }, resource: { group, version, resource: plural } },
-    ...{ namespace, name, object, oldObject },
+    uid: 'u1',
+    operation: oldObject ? 'UPDATE' : 'CREATE',
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    namespace,
+    name,
+    object,
+    oldObject,
   }
   const answer = serve(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }))
   const { response } = JSON.parse(answer.body) as { response: AdmissionResponse }
@@ -187,8 +192,12 @@ async function openHub() {
     report: () =>
       gatherStatus(store, {
         sections: new Set(SECTIONS),
-        ...{ namespace: undefined, system: undefined, configured: undefined },
-        ...{ holds: storedHolds(store), scope: DEFAULT_CONFIG.claims.clusterScoped, now },
+        namespace: undefined,
+        system: undefined,
+        configured: undefined,
+        holds: storedHolds(store),
+        scope: DEFAULT_CONFIG.claims.clusterScoped,
+        now,
       }),
     async explain(): Promise<TreeNode> {
       const target = makeTarget(resourceBindings, 'default', 'app-deployment')

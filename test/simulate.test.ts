@@ -297,11 +297,15 @@ function deploymentWithData(tolerations: object = {}): Action[] {
   const placement = { clusterAffinity: { clusterNames: ['m1', 'm2'] }, ...tolerations, replicaScheduling }
   const objects = [
     {
-      ...{ apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSourceClaim', metadata },
+      apiVersion: 'datadependency.volcano.sh/v1alpha1',
+      kind: 'DataSourceClaim',
+      metadata,
       spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
     },
     {
-      ...{ apiVersion: 'policy.karmada.io/v1alpha1', kind: 'PropagationPolicy', metadata },
+      apiVersion: 'policy.karmada.io/v1alpha1',
+      kind: 'PropagationPolicy',
+      metadata,
       spec: { resourceSelectors: [workload], placement },
     },
   ]
@@ -377,12 +381,16 @@ test('a simulated Kueue gives a job to the worker with its data', async () => {
   const metadata = { namespace: 'a', name: 'w1' }
   const dataIn = (...clusterNames: string[]) =>
     applied({
-      ...{ apiVersion: group, kind: 'DataSource', metadata: { name: 'd1' } },
+      apiVersion: group,
+      kind: 'DataSource',
+      metadata: { name: 'd1' },
       spec: { system: 'manual', type: 'table', name: 'd1', locality: { clusterNames } },
     } as ApiObject)
   const objects = [
     {
-      ...{ apiVersion: group, kind: 'DataSourceClaim', metadata },
+      apiVersion: group,
+      kind: 'DataSourceClaim',
+      metadata,
       spec: { system: 'manual', dataSourceType: 'table', dataSourceName: 'd1', workload },
     },
     { ...workload, metadata, spec: { parallelism: 1, template: { spec: { containers: [] } } } },
@@ -442,7 +450,8 @@ describe('the model of the scheduler', () => {
     const replicaScheduling = { ...divided, weightPreference: { dynamicWeight: 'AvailableReplicas' } }
     const clusters = [{ name: 'm2', replicas: 2 }]
     const binding = bindingWith({
-      ...{ clusters, placement: { ...PLACEMENT, replicaScheduling } },
+      clusters,
+      placement: { ...PLACEMENT, replicaScheduling },
       rescheduleTriggeredAt: '2026-01-01T00:00:01Z',
     })
     const at = (lastScheduledTime: string) => {

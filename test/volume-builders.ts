@@ -26,8 +26,15 @@ export function makeReplica(more: Partial<ReplicaStatus> = {}): ReplicaStatus {
 /** A deletion on n1 that waits. */
 export function makeDeletion(more: Partial<DeletionStatus> = {}): DeletionStatus {
   return {
-    ...{ index: 1, node: 'n1', path: PATH, nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'], state: 'Waiting' },
-    ...{ revision: 'r', cause: 'ScaledDown', attempt: 1, since: at(0) },
+    index: 1,
+    node: 'n1',
+    path: PATH,
+    nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'],
+    state: 'Waiting',
+    revision: 'r',
+    cause: 'ScaledDown',
+    attempt: 1,
+    since: at(0),
     ...more,
   }
 }
@@ -101,8 +108,13 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
       labelled: () => all.filter(({ metadata }) => Object.keys(metadata.labels ?? {}).some(isOwn)),
     },
     movers: moversOf(...movers),
-    ...{ refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
-    ...{ users: () => [], lastEnd: () => undefined, persistentVolumes: [], persistentVolumeClaims: [] },
+    refusals: new Map(),
+    progress: new Map(),
+    retryTriggers: new Map(),
+    users: () => [],
+    lastEnd: () => undefined,
+    persistentVolumes: [],
+    persistentVolumeClaims: [],
     exists: () => false,
     allowance: makeAllowance(10, movers),
     now: NOW,

@@ -556,7 +556,9 @@ export function forbidden(message: string): ApiError {
 
 /** What a namespace controller deletes in a test. */
 const CONTENT: Readonly<Record<string, ResourceType>> = {
-  ...{ VolumeManager: volumeManagers, Pod: pods, PersistentVolumeClaim: persistentVolumeClaims },
+  VolumeManager: volumeManagers,
+  Pod: pods,
+  PersistentVolumeClaim: persistentVolumeClaims,
 }
 
 /** A termination message as movers write it. */

@@ -44,18 +44,21 @@ export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { ru
 }
 
 /** A Role in the namespace of `metadata`. */
-export function role(metadata: { name: string; namespace: string }, rules: PolicyRule[]): K8sObject {
-  return { apiVersion: API_VERSION, kind: roles.kind, metadata, ...{ rules } }
+export function role(
+  metadata: { name: string; namespace: string },
+  rules: PolicyRule[],
+): K8sObject & { rules: PolicyRule[] } {
+  return { apiVersion: API_VERSION, kind: roles.kind, metadata, rules }
 }
 
 /** Binds the Role of the same name and namespace to a ServiceAccount. */
 export function bindRole(
   metadata: { name: string; namespace: string },
   account: { name: string; namespace: string },
-): K8sObject {
+): K8sObject & Record<string, unknown> {
   return {
     ...bindClusterRole(metadata.name, metadata, account),
-    ...{ roleRef: { apiGroup: GROUP, kind: 'Role', name: metadata.name } },
+    roleRef: { apiGroup: GROUP, kind: 'Role', name: metadata.name },
   }
 }
 

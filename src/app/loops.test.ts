@@ -20,7 +20,10 @@ async function wait(...answers: (ProbeResult | Error)[]) {
       if (answer instanceof Error) throw answer
       return answer ?? unseen('none')
     },
-    ...{ log, metrics, clock, signal: aborter.signal },
+    log,
+    metrics,
+    clock,
+    signal: aborter.signal,
   })
   const gauge = (await metrics.webhooksSeen.get()).values[0]?.value
   return {

@@ -47,7 +47,9 @@ function toYaml(content: unknown): string {
 export function makeKubeconfig(server: string, context: { namespace?: string } = {}): string {
   const name = 'hub'
   const kubeconfig = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
     clusters: [{ name, cluster: { server } }],
     users: [{ name, user: {} }],
     contexts: [{ name, context: { cluster: name, user: name, ...context } }],

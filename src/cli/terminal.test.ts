@@ -23,7 +23,9 @@ const OBJECTS: readonly (readonly [ResourceType, unknown])[] = [
       { locality: { clusterNames: [EVIL], location: EVIL } },
       {
         status: {
-          ...{ phase: EVIL, lastResolvedTime: since, lastError: EVIL },
+          phase: EVIL,
+          lastResolvedTime: since,
+          lastError: EVIL,
           conditions: [condition, { ...condition, type: 'SystemHealthy', status: 'False' }],
         } as never,
       },
@@ -33,7 +35,8 @@ const OBJECTS: readonly (readonly [ResourceType, unknown])[] = [
     volumeManagers,
     makeVolumeManager([{}], {
       status: {
-        ...{ state: 'Failed', message: EVIL },
+        state: 'Failed',
+        message: EVIL,
         volumes: [
           {
             id: 'vol1',

@@ -33,8 +33,14 @@ test('each Pod and reason has one Event, with numbers as JSON', () => {
     count: 3,
   })
   expect(JSON.parse(event.message)).toEqual({
-    ...{ v: 1, attempt: 2, seq: 5, message: 'half' },
-    ...{ totalBytes: 8, doneBytes: 4, totalFiles: 2, doneFiles: 1 },
+    v: 1,
+    attempt: 2,
+    seq: 5,
+    message: 'half',
+    totalBytes: 8,
+    doneBytes: 4,
+    totalFiles: 2,
+    doneFiles: 1,
   })
 })
 

@@ -68,7 +68,8 @@ describe('the input of a plan', () => {
   const memory: KnownMovers = {
     uncached: [unread],
     created: [unread, mover, foreign],
-    ...{ stopping: new Set(), served: new Map() },
+    stopping: new Set(),
+    served: new Map(),
     progress: new Map(),
     refusals: new Map([['a', 'quota']]),
     retryTriggers: new Map(),

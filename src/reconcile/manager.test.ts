@@ -64,8 +64,13 @@ test('a failure of a mover is reported with the status, and an ended mover when 
   const reports: string[] = []
   const store = await storeOf()
   const controller = startController({
-    ...{ loops: [], store, events: { record: () => undefined }, systems },
-    ...{ now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    loops: [],
+    store,
+    events: { record: () => undefined },
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     observer: {
       ...ignored,
       failed: () => undefined,
@@ -88,7 +93,9 @@ test('a failure of a mover is reported with the status, and an ended mover when 
 test('a loop that makes Karmada write begins with the first call, others at once', async () => {
   const ran: string[] = []
   const loop = (name: string, awaits: object): ReconcileLoop => ({
-    ...{ name, concurrency: 1, ...awaits },
+    name,
+    concurrency: 1,
+    ...awaits,
     keysForChange: (change) => [`changed ${change.after?.metadata.name}`],
     allKeys: () => ['every'],
     reconcile: async (key) => void ran.push(`${name}: ${key}`),
@@ -97,7 +104,12 @@ test('a loop that makes Karmada write begins with the first call, others at once
   const store = await storeOf()
   const controller = startController({
     loops: [loop('status', {}), loop('bindings', { awaitsWebhooks: true })],
-    ...{ store, systems, webhooksSeen, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    store,
+    systems,
+    webhooksSeen,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: () => undefined },
   })
@@ -117,7 +129,10 @@ test('a loop that makes Karmada write begins with the first call, others at once
 test('the keys of a change that concerns ten thousand objects are added in slices', async () => {
   let added = 0
   const loop: ReconcileLoop = {
-    ...{ name: 'many', concurrency: 1, allKeys: () => [], reconcile: async () => undefined },
+    name: 'many',
+    concurrency: 1,
+    allKeys: () => [],
+    reconcile: async () => undefined,
     *keysForChange() {
       for (; added < 10_000; added++) yield added % 2 === 0 ? String(added) : undefined
     },
@@ -125,7 +140,11 @@ test('the keys of a change that concerns ten thousand objects are added in slice
   const store = await storeOf()
   const controller = startController({
     loops: [loop],
-    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    store,
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: () => undefined },
   })
@@ -145,7 +164,11 @@ test.each(['at once', 'after some keys'])('an error of one loop %s is reported, 
   const ran: string[] = []
   const failed: string[] = []
   const loop = (name: string, keys: () => Iterable<string>): ReconcileLoop => ({
-    ...{ name, concurrency: 1, keysForChange: keys, allKeys: keys, reconcile: async () => void ran.push(name) },
+    name,
+    concurrency: 1,
+    keysForChange: keys,
+    allKeys: keys,
+    reconcile: async () => void ran.push(name),
   })
   function* broken(): Iterable<string> {
     if (when !== 'at once') for (let i = 0; i < 1000; i++) yield 'a'
@@ -154,7 +177,11 @@ test.each(['at once', 'after some keys'])('an error of one loop %s is reported, 
   const store = await storeOf()
   const controller = startController({
     loops: [loop('broken', broken), loop('sound', () => ['b'])],
-    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    store,
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: (name, _key, error) => void failed.push(`${name}: ${(error as Error).message}`) },
   })
@@ -175,7 +202,8 @@ test('a loop that defers to another runs one key at a time while the other has d
     keys: readonly number[],
     more: Pick<ReconcileLoop, 'concurrency' | 'defersTo'>,
   ): ReconcileLoop => ({
-    ...{ name, ...more },
+    name,
+    ...more,
     keysForChange: () => [],
     allKeys: () => keys.map((i) => `${name} ${i}`),
     async reconcile(key) {
@@ -189,7 +217,11 @@ test('a loop that defers to another runs one key at a time while the other has d
       loop('binding', [1, 2, 3], { concurrency: 2 }),
       loop('claim', [1, 2, 3, 4, 5], { concurrency: 3, defersTo: 'binding' }),
     ],
-    ...{ store: await storeOf(), systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    store: await storeOf(),
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: () => undefined },
   })
@@ -212,7 +244,10 @@ test('a workload moves before the many of another namespace that wait', async ()
   const keys = [...Array.from({ length: 620 }, (_, i) => `many/${i}`), 'few/1']
   const moved: string[] = []
   const loop: ReconcileLoop = {
-    ...{ name: 'bindings', concurrency: 1, keysForChange: () => [], allKeys: () => keys },
+    name: 'bindings',
+    concurrency: 1,
+    keysForChange: () => [],
+    allKeys: () => keys,
     async reconcile(key, { moves }) {
       const waitMs = moves.take(key)
       if (waitMs > 0) return waitMs
@@ -222,7 +257,11 @@ test('a workload moves before the many of another namespace that wait', async ()
   }
   const controller = startController({
     loops: [loop],
-    ...{ store: await storeOf(), systems, now: Date.now, maxMovesPerMinute: 600, driftIntervalMs: 600_000 },
+    store: await storeOf(),
+    systems,
+    now: Date.now,
+    maxMovesPerMinute: 600,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: () => undefined },
   })
@@ -238,12 +277,19 @@ test('a loop observes each change once, before it is asked for the keys', async 
   const controller = startController({
     loops: [
       {
-        ...{ name: 'claims', concurrency: 1, allKeys: () => [], reconcile: async () => undefined },
+        name: 'claims',
+        concurrency: 1,
+        allKeys: () => [],
+        reconcile: async () => undefined,
         observe: note('observe'),
         keysForChange: (change) => note('keys')(change) ?? [],
       },
     ],
-    ...{ store, systems, now: () => 0, maxMovesPerMinute: 60, driftIntervalMs: 600_000 },
+    store,
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
     events: { record: () => undefined },
     observer: { ...ignored, failed: () => undefined },
   })

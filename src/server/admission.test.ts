@@ -47,7 +47,10 @@ test('an object that is nested too deep to compare gets HTTP 400, and is no faul
     kind: { group: 'datadependency.volcano.sh', version: 'v1alpha1', kind: 'DataSourceClaim' },
     resource: { group: 'datadependency.volcano.sh', version: 'v1alpha1', resource: 'datasourceclaims' },
     operation: 'UPDATE',
-    ...{ name: claim.metadata.name, namespace: claim.metadata.namespace, object: claim, oldObject: claim },
+    name: claim.metadata.name,
+    namespace: claim.metadata.namespace,
+    object: claim,
+    oldObject: claim,
   }
   const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
 
@@ -173,9 +176,14 @@ test('the trace of kube-apiserver is in the log lines of answered and refused re
 describe('the binding of a pod to a node, whose object is no Pod', () => {
   const bindingReview = (annotations: Record<string, string>) =>
     JSON.stringify({
-      ...{ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
       request: {
-        ...{ uid: 'u1', operation: 'CREATE', subResource: 'binding', name: 'plain', namespace: 'shop' },
+        uid: 'u1',
+        operation: 'CREATE',
+        subResource: 'binding',
+        name: 'plain',
+        namespace: 'shop',
         kind: { group: '', version: 'v1', kind: 'Binding' },
         resource: { group: '', version: 'v1', resource: 'pods' },
         object: { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'plain', namespace: 'shop', annotations } },

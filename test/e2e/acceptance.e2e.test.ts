@@ -50,8 +50,10 @@ test('Lodestone and the scheduler of this version accept the same clusters', asy
   const pairs = written.flatMap(({ metadata, spec }, i) => {
     const refusal = schedulingRefusal(spec, (name) => byName.get(name))
     return names.map((name) => ({
-      ...{ binding: metadata.name, cluster: name },
-      ...{ scheduler: scheduled[i]?.includes(name), refusal: refusal(name) },
+      binding: metadata.name,
+      cluster: name,
+      scheduler: scheduled[i]?.includes(name),
+      refusal: refusal(name),
     }))
   })
   const counts = ['accepted', ...refusals].map((kind) => ({
@@ -142,7 +144,9 @@ function someBinding(random: Random, i: number): BindingObject {
       },
       clusters: some(0.1).map((cluster) => ({ name: cluster })),
       gracefulEvictionTasks: some(0.05).map((fromCluster) => ({
-        ...{ fromCluster, reason: 'TaintUntolerated', producer: 'TaintManager' },
+        fromCluster,
+        reason: 'TaintUntolerated',
+        producer: 'TaintManager',
       })),
     },
   }

@@ -26,7 +26,10 @@ export function aggregatedApi({ caBundle }: Pki, { group, version, host, port }:
       kind: 'APIService',
       metadata: { name: `${version}.${group}` },
       spec: {
-        ...{ group, version, groupPriorityMinimum: 2000, versionPriority: 10 },
+        group,
+        version,
+        groupPriorityMinimum: 2000,
+        versionPriority: 10,
         service: { name, namespace, port },
         caBundle,
       },

@@ -164,7 +164,11 @@ const placedCases = (value: string, object: string, name: string, values = 'memb
 const monitorCases = (value: string, object: string, name: string, endpoints: string, values: string): Case[] => [
   ...placedCases(value, object, name, values),
   ...Object.entries(monitor).map(([key, want]) => ({
-    ...{ value: `${value}.${key}`, object, path: `spec.${endpoints}.0.${key}`, want, values },
+    value: `${value}.${key}`,
+    object,
+    path: `spec.${endpoints}.0.${key}`,
+    want,
+    values,
   })),
 ]
 
@@ -491,7 +495,10 @@ test('every value has a case', () => {
 describe('by default', () => {
   test('replicas are spread over nodes and zones, if possible', () => {
     const constraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      ...{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selector } },
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: selector },
     }))
     expect(fieldOf('none', deployment, `${pod}.topologySpreadConstraints`)).toEqual(constraints)
   })

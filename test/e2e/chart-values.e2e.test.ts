@@ -72,13 +72,22 @@ describe('helm, the API server and Lodestone accept the chart', () => {
 describe('Prometheus Operator and cert-manager know every field that the chart writes', () => {
   const monitored = { labels: { release: 'prometheus' }, annotations: { owner: 'data' } }
   const relabeling = {
-    ...{ sourceLabels: ['pod', 'node'], separator: ';', targetLabel: 'place', regex: '(.*)', action: 'replace' },
-    ...{ modulus: 1, replacement: '$1' },
+    sourceLabels: ['pod', 'node'],
+    separator: ';',
+    targetLabel: 'place',
+    regex: '(.*)',
+    action: 'replace',
+    modulus: 1,
+    replacement: '$1',
   }
   const monitor = {
     ...monitored,
-    ...{ enabled: true, interval: '15s', scrapeTimeout: '15s', honorLabels: true },
-    ...{ relabelings: [relabeling], metricRelabelings: [{ action: 'LabelDrop', regex: 'pod' }] },
+    enabled: true,
+    interval: '15s',
+    scrapeTimeout: '15s',
+    honorLabels: true,
+    relabelings: [relabeling],
+    metricRelabelings: [{ action: 'LabelDrop', regex: 'pod' }],
   }
   const issuerRef = { name: 'corporate', kind: 'ClusterIssuer', group: 'issuers.example.org' }
   const address = { mode: 'url', url: 'https://10.0.0.7:9443' }

@@ -142,8 +142,13 @@ const volumeManager: KubeObject & { spec: object } = {
   spec: {
     volumeConfigs: [
       {
-        ...{ id: 'vol1', replicas: 1, sourceType: 'S3', accessMode: 'ReadWriteOnce', capacity: '1Gi' },
-        ...{ labels: { team: 'vision' }, options: { awsCredentialsSecretName: 'aws', sourceURL: 's3://data/mnist/' } },
+        id: 'vol1',
+        replicas: 1,
+        sourceType: 'S3',
+        accessMode: 'ReadWriteOnce',
+        capacity: '1Gi',
+        labels: { team: 'vision' },
+        options: { awsCredentialsSecretName: 'aws', sourceURL: 's3://data/mnist/' },
       },
     ],
   },
@@ -151,10 +156,13 @@ const volumeManager: KubeObject & { spec: object } = {
 
 const nodeSelectorTerms = [{ matchExpressions: [{ key: 'data/mnist', operator: 'Exists' }] }]
 const status = {
-  ...{ state: 'Running', message: 'all volumes are ready' },
+  state: 'Running',
+  message: 'all volumes are ready',
   volumes: [
     {
-      ...{ id: 'vol1', message: 'success', volumeSource: { hostPath: { path: '/var/datasets/mnist' } } },
+      id: 'vol1',
+      message: 'success',
+      volumeSource: { hostPath: { path: '/var/datasets/mnist' } },
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
     },
   ],
@@ -162,7 +170,7 @@ const status = {
 
 function pod(annotations: object, labels: object = {}, namespace = 'default'): KubeObject {
   const metadata = { name: 'asked', namespace, annotations, labels }
-  return { apiVersion: 'v1', kind: 'Pod', metadata, ...{ spec: { containers } } } as KubeObject
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers } } as KubeObject
 }
 
 function deployment(annotations: object, ofTemplate: object, namespace = 'default'): KubeObject {
@@ -173,7 +181,7 @@ function deployment(annotations: object, ofTemplate: object, namespace = 'defaul
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'asked', namespace, annotations },
-    ...{ spec },
+    spec,
   } as KubeObject
 }
 

@@ -98,7 +98,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   ])
   const kubeconfig = await pki.writeKubeconfig(server, 'admin', admin)
   const context = {
-    ...{ dir, ports, pki, serving, frontProxy, admin, kubeconfig },
+    dir,
+    ports,
+    pki,
+    serving,
+    frontProxy,
+    admin,
+    kubeconfig,
     withNodes: nodes !== undefined,
     failover: options.failover,
     kubernetesMinor: await minorOfProgram(binaries['kube-apiserver'], dir),

@@ -269,7 +269,7 @@ function isCustom(group: string): boolean {
 }
 
 function object(apiVersion: string, kind: string, name: string, spec: object): KubeObject {
-  return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...{ spec } }
+  return { apiVersion, kind, metadata: { name, namespace: 'default' }, spec } as KubeObject
 }
 
 function withoutSpec({ spec: _, ...rest }: KubeObject): KubeObject {

@@ -121,8 +121,10 @@ test('data in a cluster that does not exist holds its workload with that reason'
     .replace('orders-of-report', 'ghost')
     .replace('north.shop.orders', 'north.shop.ghost')
   await hub.apply({
-    ...{ apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSource', metadata: { name: 'ghost' } },
-    ...{ spec: { system: 'manual', type: 'table', name: 'north.shop.ghost', locality: { clusterNames: ['member9'] } } },
+    apiVersion: 'datadependency.volcano.sh/v1alpha1',
+    kind: 'DataSource',
+    metadata: { name: 'ghost' },
+    spec: { system: 'manual', type: 'table', name: 'north.shop.ghost', locality: { clusterNames: ['member9'] } },
   })
   await hub.kubectl(
     ['apply', '-f', '-'],

@@ -69,7 +69,9 @@ export function deployedValues(balancer: Balancer) {
 /** Returns a Secret with a certificate for the balancer, as cert-manager writes it. */
 export async function tlsSecret(plane: ControlPlane): Promise<KubeObject> {
   const { certificate, key } = await plane.pki.issue({
-    ...{ name: 'lodestone', commonName: 'lodestone', ipAddresses: ['127.0.0.1'] },
+    name: 'lodestone',
+    commonName: 'lodestone',
+    ipAddresses: ['127.0.0.1'],
   })
   const stringData = { 'tls.crt': certificate, 'tls.key': key, 'ca.crt': plane.pki.caCertificate }
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls', namespace }, stringData }
@@ -136,7 +138,10 @@ export async function runHookJob(plane: ControlPlane, name: string, entry: strin
   const times = { lastProbeTime: at, lastTransitionTime: at }
   const conditions = (result.code === 0 ? ['SuccessCriteriaMet', 'Complete'] : ['FailureTarget', 'Failed']).map(
     (type) => ({
-      ...{ type, status: 'True', reason: 'Ended', ...times },
+      type,
+      status: 'True',
+      reason: 'Ended',
+      ...times,
     }),
   )
   const ended = result.code === 0 ? { succeeded: 1, completionTime: at } : { failed: 1 }

@@ -247,7 +247,8 @@ describe.each(TOOLS)('in a cluster, %s', (tool) => {
     const registration = { mode: 'url', url: 'https://127.0.0.1:9443' }
     release = await chartObjects({ mode: 'member', registration, config: { volumes: { enabled: true } } })
     ;[gitops] = await startFor(tool, plane, release, {
-      ...{ volumes: { enabled: true }, dependencies: { distribution: 'none' } },
+      volumes: { enabled: true },
+      dependencies: { distribution: 'none' },
     })
     await plane.apply(namespaceOf('demo'))
     own = [
@@ -277,7 +278,9 @@ describe.each(TOOLS)('in a cluster, %s', (tool) => {
     const [apiVersion, more] = kind === 'Job' ? ['batch/v1', {}] : ['apps/v1', { selector: { matchLabels: labels } }]
     const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'main:1' }], ...podSpec } }
     return {
-      ...{ apiVersion, kind, metadata: { name, namespace: 'demo', annotations: volumes } },
+      apiVersion,
+      kind,
+      metadata: { name, namespace: 'demo', annotations: volumes },
       spec: { ...more, template },
     }
   }
@@ -359,7 +362,10 @@ describe('health', () => {
       await hub.apply(claim('failed', { data: 'gone' }))
       await makeUnavailable(plane, 'gone')
       await hasHealth(plane, claims, {
-        ...{ located: 'Current Healthy', waiting: isNew, held: isNew, failed: 'Failed Degraded' },
+        located: 'Current Healthy',
+        waiting: isNew,
+        held: isNew,
+        failed: 'Failed Degraded',
       })
       await hasHealth(plane, sources, { located: 'Current Healthy', gone: 'Failed Degraded' })
 
@@ -368,7 +374,10 @@ describe('health', () => {
       await plane.kubectl(['patch', claims, 'located', '--type=merge', '-p', patch])
       await plane.kubectl(['delete', claims, 'waiting', '--wait=false'])
       await hasHealth(plane, claims, {
-        ...{ located: isNew, waiting: 'Terminating Progressing', held: isNew, failed: 'Failed Degraded' },
+        located: isNew,
+        waiting: 'Terminating Progressing',
+        held: isNew,
+        failed: 'Failed Degraded',
       })
     } finally {
       await plane.stopAll()

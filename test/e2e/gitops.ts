@@ -62,7 +62,10 @@ export async function healthOf(plane: ControlPlane, objects: readonly KubeObject
 async function runProgram(plane: ControlPlane, request: object): Promise<unknown> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: plane.dir, KUBECONFIG: plane.kubeconfig }
   const { stdout, stderr, code } = await runCommand(await ensureGitops(), [], {
-    ...{ cwd: plane.dir, env, input: JSON.stringify(request), timeoutMs: 120_000 },
+    cwd: plane.dir,
+    env,
+    input: JSON.stringify(request),
+    timeoutMs: 120_000,
   })
   if (code !== 0) throw new Error(`gitops ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)

@@ -170,7 +170,10 @@ test(`it is ready for an API server, read-only, as an unprivileged user and with
   const logFile = join(root, 'cluster.log')
   const lodestone = await startProcess({
     ...container,
-    ...{ name: 'the container', cwd: root, logFile, ready: () => isReady(healthPort) },
+    name: 'the container',
+    cwd: root,
+    logFile,
+    ready: () => isReady(healthPort),
   })
   const log = await readFile(logFile, 'utf8')
   // Without root rights, the container has no limit, and the process needs less all the same.

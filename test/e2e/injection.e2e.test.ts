@@ -417,13 +417,13 @@ function pod(
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', labels, annotations: { [VOLUMES]: annotation } },
-    ...{ spec: { containers: [{ name: 'main', image: 'main:1' }], ...spec } },
+    spec: { containers: [{ name: 'main', image: 'main:1' }], ...spec },
   }
 }
 
 function object(apiVersion: string, kind: string, name: string, spec: object, annotation?: string): KubeObject {
   const annotations = annotation === undefined ? {} : { annotations: { [VOLUMES]: annotation } }
-  return { apiVersion, kind, metadata: { name, namespace: 'default', ...annotations }, ...{ spec } }
+  return { apiVersion, kind, metadata: { name, namespace: 'default', ...annotations }, spec } as KubeObject
 }
 
 function deployment(name: string, annotation?: string): KubeObject {

@@ -41,7 +41,9 @@ export async function startKueue(plane: ControlPlane, multiKueue?: object): Prom
   const certificates = join(plane.dir, 'kueue-certs')
   await mkdir(certificates)
   const { certificate, key } = await plane.pki.issue({
-    ...{ name: 'kueue-webhook', commonName: 'kueue-webhook', ipAddresses: ['127.0.0.1'] },
+    name: 'kueue-webhook',
+    commonName: 'kueue-webhook',
+    ipAddresses: ['127.0.0.1'],
   })
   await writeFile(join(certificates, 'tls.crt'), certificate)
   await writeFile(join(certificates, 'tls.key'), key)

@@ -86,7 +86,9 @@ export async function createRegistrations(plane: ControlPlane): Promise<void> {
   const isHub = plane.components.includes('karmada-webhook')
   await plane.apply(
     Object.entries({ ...kinds, ...(isHub && ofKarmada) }).map(([kind, apiVersion]) => ({
-      ...{ apiVersion, kind, metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } } },
+      apiVersion,
+      kind,
+      metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } },
       webhooks: [],
     })),
   )

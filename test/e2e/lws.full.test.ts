@@ -136,7 +136,9 @@ async function startController(plane: ControlPlane): Promise<void> {
   const certificates = join(plane.dir, 'lws-certs')
   await mkdir(certificates)
   const { certificate, key } = await plane.pki.issue({
-    ...{ name: 'lws-webhook', commonName: 'lws-webhook', ipAddresses: ['127.0.0.1'] },
+    name: 'lws-webhook',
+    commonName: 'lws-webhook',
+    ipAddresses: ['127.0.0.1'],
   })
   await writeFile(join(certificates, 'tls.crt'), certificate)
   await writeFile(join(certificates, 'tls.key'), key)

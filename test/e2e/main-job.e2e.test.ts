@@ -582,8 +582,10 @@ describe('what else a user relies on', () => {
       claim('listed', { data: 'listed-data' }),
       { ...data, spec: { ...data.spec, locality } } as KubeObject,
       {
-        ...{ apiVersion: 'vck.intelai.org/v1alpha1', kind: 'VolumeManager', metadata: { name: 'listed' } },
-        ...{ spec: { volumeConfigs: [volume] } },
+        apiVersion: 'vck.intelai.org/v1alpha1',
+        kind: 'VolumeManager',
+        metadata: { name: 'listed' },
+        spec: { volumeConfigs: [volume] },
       },
     )
     await kubectl(['wait', '--for=condition=Resolved', 'dsc/listed', '--timeout=30s'])

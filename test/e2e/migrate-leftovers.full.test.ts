@@ -107,7 +107,10 @@ function theirSource(name: string, cluster = 'member2'): KubeObject {
     kind: 'DataSource',
     metadata: { name, finalizers: [theirsOfSources] },
     spec: {
-      ...{ system, type: dataSourceType, name: dataSourceName, locality: { clusterNames: [cluster] } },
+      system,
+      type: dataSourceType,
+      name: dataSourceName,
+      locality: { clusterNames: [cluster] },
       ...(attributes !== undefined && { attributes }),
     },
   } as KubeObject

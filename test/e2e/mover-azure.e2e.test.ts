@@ -240,7 +240,10 @@ describe('an upload', () => {
 
     expect(result).toMatchObject({ outcome: 'completed', movedBytes: bytes })
     expect((await azurite.getBlob(container, 'run/a')).headers).toMatchObject({
-      ...{ 'content-type': type, 'x-ms-meta-owner': 'sales', 'x-ms-meta-crc32': '1', 'x-ms-meta-crc_type': 'c' },
+      'content-type': type,
+      'x-ms-meta-owner': 'sales',
+      'x-ms-meta-crc32': '1',
+      'x-ms-meta-crc_type': 'c',
     })
   })
 

@@ -249,8 +249,14 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     const involvedObject = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }
     await plane.api.request('POST', `/api/v1/namespaces/${namespace}/events`, {
       metadata: { name: `${name}.failed-mount`, namespace },
-      ...{ involvedObject, type: 'Warning', reason: 'FailedMount', message, count: 1 },
-      ...{ firstTimestamp: now, lastTimestamp: now, source: { component: 'kubelet', host: pod.spec?.nodeName } },
+      involvedObject,
+      type: 'Warning',
+      reason: 'FailedMount',
+      message,
+      count: 1,
+      firstTimestamp: now,
+      lastTimestamp: now,
+      source: { component: 'kubelet', host: pod.spec?.nodeName },
     })
   }
 

@@ -89,7 +89,12 @@ async function expectNoRejectedPod({ choice }: { choice: Partial<VolumeConfig> }
   const config = makeVolume(choice)
   const manager = makeVolumeManager([choice])
   const { metadata, ...pod } = replicaMover({
-    ...{ manager, config, slot: 0, networks: [], localRoots: [], settings: DEFAULT_CONFIG.volumes.movers },
+    manager,
+    config,
+    slot: 0,
+    networks: [],
+    localRoots: [],
+    settings: DEFAULT_CONFIG.volumes.movers,
     replica: makeReplica({ state: 'Queued' }),
     placement: { affinity: config.nodeAffinity, withoutLabels: [], notOn: [] },
   })

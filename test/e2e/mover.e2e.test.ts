@@ -209,7 +209,9 @@ test('an outage of the server and SIGKILL of the mover are followed by completio
   const { status, result } = await second.ended
 
   expect({ status, outcome: result.outcome, message: result.message }).toEqual({
-    ...{ status: 0, outcome: 'completed', message: '1 files, 128.0 MiB' },
+    status: 0,
+    outcome: 'completed',
+    message: '1 files, 128.0 MiB',
   })
   expect(atOutage).toBeLessThan(parts)
   expect(status).toBe(0)
@@ -234,7 +236,10 @@ function start(s3: Keys, verb: string, words: string[], pod = `mover-${verb}`) {
     PATH: process.env['PATH'],
     AWS_ACCESS_KEY_ID: s3.accessKey,
     AWS_SECRET_ACCESS_KEY: s3.secretKey,
-    ...{ POD_NAME: pod, POD_NAMESPACE: 'default', NODE_NAME: 'node-1', EVENT_ABOUT: JSON.stringify(about) },
+    POD_NAME: pod,
+    POD_NAMESPACE: 'default',
+    NODE_NAME: 'node-1',
+    EVENT_ABOUT: JSON.stringify(about),
   }
   const args = [main, 'mover', verb, ...fixed, ...server, '--kubeconfig', kubeconfig, ...words]
   let end = (_: MoverEnd) => {}

@@ -31,7 +31,8 @@ export async function runScript(
   const path = [await programs(plane), dirname(process.execPath), process.env['PATH']]
   const env = { PATH: path.join(delimiter), HOME: plane.dir, KUBECONFIG: plane.kubeconfig }
   const { code, stdout, stderr } = await runCommand('bash', ['-ec', `set -o pipefail\n${script}`], {
-    ...{ cwd: plane.dir, env },
+    cwd: plane.dir,
+    env,
   })
   if (code !== 0) throw new Error(`${script}\nended with ${code}: ${stderr}${stdout}`)
   return stdout

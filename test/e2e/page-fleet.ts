@@ -85,7 +85,11 @@ async function createVolumes(plane: ControlPlane, hub: Hub): Promise<void> {
       spec: {
         volumeConfigs: [
           {
-            ...{ id: 'weights', replicas: nodes, sourceType: 'S3', accessMode: 'ReadWriteOnce', capacity: '5Gi' },
+            id: 'weights',
+            replicas: nodes,
+            sourceType: 'S3',
+            accessMode: 'ReadWriteOnce',
+            capacity: '5Gi',
             labels: { volume: name },
             options: { awsCredentialsSecretName: 'lake', sourceURL: `s3://lake/${name}/` },
           },

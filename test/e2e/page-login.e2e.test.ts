@@ -65,12 +65,16 @@ async function createReaders(): Promise<void> {
     })),
     { apiVersion, kind: 'Role', metadata: { name: 'reader', namespace: 'demo' }, rules },
     {
-      ...{ apiVersion, kind: 'RoleBinding', metadata: { name: 'reader', namespace: 'demo' } },
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata: { name: 'reader', namespace: 'demo' },
       roleRef: { ...RBAC, kind: 'Role', name: 'reader' },
       subjects: [...subjects('tenant'), { apiGroup: RBAC.apiGroup, kind: 'User', name: 'jane' }],
     },
     {
-      ...{ apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'operator' } },
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'operator' },
       roleRef: { ...RBAC, kind: 'ClusterRole', name: 'lodestone-page' },
       subjects: subjects('operator'),
     },

@@ -283,7 +283,11 @@ function volumeManager(bytes: number): object {
     spec: {
       volumeConfigs: [
         {
-          ...{ id: 'weights', replicas: 2, sourceType: 'S3', accessMode: 'ReadWriteOnce', capacity: '5Gi' },
+          id: 'weights',
+          replicas: 2,
+          sourceType: 'S3',
+          accessMode: 'ReadWriteOnce',
+          capacity: '5Gi',
           labels: { volume: 'models' },
           options: { awsCredentialsSecretName: 'lake', sourceURL: 's3://lake/models/' },
         },

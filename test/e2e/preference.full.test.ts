@@ -61,7 +61,9 @@ describe('a workload whose policy excludes the cluster of its data', () => {
   ])('starts in $cluster, which is the best of the others by $preference', async ({ preference, cluster }) => {
     const data = [{ cluster: 'member1', gib: 5 }]
     const workload = await create(`excluded-${preference.toLowerCase()}`, {
-      ...{ preference, data, allowed: ['member2', 'member3'] },
+      preference,
+      data,
+      allowed: ['member2', 'member3'],
     })
 
     await stage.placements.isIn(workload, cluster)

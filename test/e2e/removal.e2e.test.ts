@@ -196,7 +196,7 @@ function workload(kind: string, name: string, { own, inTemplate }: Requests = {}
     apiVersion: 'apps/v1',
     kind,
     metadata: { name, namespace: 'default', ...(own && { annotations: { [VOLUMES]: own } }) },
-    ...{ spec: { ...(kind === 'Deployment' && { replicas: 1 }), selector: { matchLabels: labels }, template } },
+    spec: { ...(kind === 'Deployment' && { replicas: 1 }), selector: { matchLabels: labels }, template },
   }
 }
 

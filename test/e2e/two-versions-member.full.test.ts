@@ -34,7 +34,10 @@ afterAll(async () => {
 
 test('an upgrade, a downgrade and both versions together lose no pod, and each pod has its data', async () => {
   const versions = await startTwoVersions({
-    ...{ plane, kubeconfig, besideMs, readyTimeoutMs: 300_000 },
+    plane,
+    kubeconfig,
+    besideMs,
+    readyTimeoutMs: 300_000,
     config: { volumes: { enabled: true } },
     // Data that is brought during the step, by the leader of the moment.
     duringStep: (number) => bring(`volume-${number}`),

@@ -38,7 +38,9 @@ afterAll(async () => {
 
 test('an upgrade, a downgrade and both versions together lose no request', async () => {
   const versions = await startTwoVersions({
-    ...{ plane, kubeconfig, besideMs },
+    plane,
+    kubeconfig,
+    besideMs,
     afterStep: (name, result) =>
       logToStderr(`${name}: ${describeStep(result)}; ${created} workloads, ${failures.length} failed`),
   })

@@ -51,7 +51,9 @@ describe('on a hub', () => {
 
     await lodestone.stop()
     expect(await uninstaller.uninstall('--yes')).toEqual({
-      ...{ code: 0, stderr: '', stdout: 'nothing of Lodestone is left\n' },
+      code: 0,
+      stderr: '',
+      stdout: 'nothing of Lodestone is left\n',
     })
     expect(await uninstaller.checkGone()).toMatchObject({ code: 0, stderr: '' })
     expect(await mentions(plane)).toEqual([])

@@ -135,7 +135,9 @@ describe('in a namespace that is being deleted', () => {
     await plane.apply(leaseRights())
     uninstaller = await installUninstaller(plane)
     const lodestone = await startLodestone(plane, {
-      ...{ name, kubeconfig, config: { volumes: { enabled: true }, ...election } },
+      name,
+      kubeconfig,
+      config: { volumes: { enabled: true }, ...election },
     })
     const inNamespace = { namespace: name }
     await plane.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })

@@ -78,7 +78,10 @@ function statefulSetOf(name: string, manager: string, replicas: number): KubeObj
     kind: 'StatefulSet',
     metadata: { name, namespace: TENANT, annotations },
     spec: {
-      ...{ replicas, serviceName: name, podManagementPolicy: 'Parallel', selector: { matchLabels: labels } },
+      replicas,
+      serviceName: name,
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: restricted },
     },
   }
@@ -273,7 +276,9 @@ test('a missing Secret is named with its namespace, and no mover starts without 
 test('a ResourceQuota for Secrets is named, and no mover is created', async () => {
   const { plane } = cluster
   await plane.apply({
-    ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few', namespace: MOVERS } },
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'few', namespace: MOVERS },
     spec: { hard: { secrets: '0' } },
   })
   onTestFinished(() => plane.kubectl(['delete', 'resourcequota', 'few', '-n', MOVERS]).then(() => undefined))

@@ -118,7 +118,10 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     const { plane, s3 } = cluster
     const namespace = 'small'
     const quota = (pods: string) => ({
-      ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few', namespace }, spec: { hard: { pods } } },
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'few', namespace },
+      spec: { hard: { pods } },
     })
     await plane.apply([
       namespaceOf(namespace, 'privileged'),

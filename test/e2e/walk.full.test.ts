@@ -164,7 +164,9 @@ async function contextsOf(clusters: Record<string, ControlPlane>): Promise<objec
     })),
   )
   return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': entries[0]?.name },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': entries[0]?.name,
     clusters: entries.map(({ name, own }) => ({ name, cluster: own.clusters[0].cluster })),
     users: entries.map(({ name, own }) => ({ name, user: own.users[0].user })),
     contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
@@ -203,13 +205,17 @@ async function startHub() {
   // The Lease of pods is in the host cluster, which a process of this machine does not find.
   const alone = { replicaCount: 1, podDisruptionBudget: { enabled: false } }
   const values = {
-    ...{ ...alone, registration, systemSecrets },
+    ...alone,
+    registration,
+    systemSecrets,
     config: { server, certificates, leaderElection: { enabled: false } },
   }
   const binding = async (name: string, of: string) =>
     (await hub.getJson(bindings, name, of)) as BindingObject | undefined
   return {
-    ...{ hub, host, binding },
+    hub,
+    host,
+    binding,
     kubelet: kubeletOf(host, balancer),
     walkWith: (examples: Record<string, string> = {}) =>
       startWalk({ hub, host }, values, { 'https://10.0.0.7:9443': registration.url }, examples),

@@ -270,7 +270,7 @@ function definition(type: ResourceType): KubeObject {
 }
 
 function object(apiVersion: string, kind: string, spec: object, metadata: object): KubeObject {
-  return { apiVersion, kind, metadata: { name: 'asking', namespace: 'default', ...metadata }, ...{ spec } }
+  return { apiVersion, kind, metadata: { name: 'asking', namespace: 'default', ...metadata }, spec } as KubeObject
 }
 
 function pathOf(apiVersion: string, kind: string): string {

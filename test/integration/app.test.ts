@@ -659,7 +659,9 @@ test('a hold does not end by a jump of the clock, in the loop and at admission',
   const { name, namespace } = held.metadata
   const request = { ...parsed.request, name, namespace, operation: 'UPDATE', object, oldObject: held }
   const { body } = await call({
-    ...{ port: running.app.addresses.admission, ca: running.ca, path: PATH },
+    port: running.app.addresses.admission,
+    ca: running.ca,
+    path: PATH,
     body: JSON.stringify({ ...parsed, request }),
   })
   const { response } = JSON.parse(body) as AdmissionReview

@@ -337,7 +337,9 @@ describe('a cluster-scoped workload', () => {
   async function placeVolume(spec: Partial<ResourceBinding['spec']>): Promise<void> {
     await store.create(secrets, makeObject('v1', 'Secret', 'key'))
     await store.create(typeOf('v1', 'PersistentVolume'), {
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'data' } },
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'data' },
       spec: { csi: { nodePublishSecretRef: { name: 'key', namespace: 'default' } } },
     } as K8sObject)
     await store.create(clusterResourceBindings, {

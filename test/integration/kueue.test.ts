@@ -185,7 +185,10 @@ test.each(['of a member', 'of a hub'])(
     const spec = { controllerName: 'kueue.x-k8s.io/multikueue', parameters }
     const checks = ['data', 'workers'].map(
       (name): AdmissionCheckState => ({
-        ...{ name, state: 'Pending', message: '', lastTransitionTime: '2026-01-02T03:00:00Z' },
+        name,
+        state: 'Pending',
+        message: '',
+        lastTransitionTime: '2026-01-02T03:00:00Z',
       }),
     )
     const job = {

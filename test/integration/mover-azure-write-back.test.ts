@@ -47,8 +47,12 @@ async function startContainer() {
       }
       if (!blob) return fail(404, 'BlobNotFound')
       const headers = {
-        ...{ etag: `"${blob.etag}"`, 'content-length': blob.body.length, 'content-md5': md5(blob.body) },
-        ...{ 'content-type': 'text/csv', 'x-ms-meta-owner': 'sales', 'x-ms-blob-type': 'BlockBlob' },
+        etag: `"${blob.etag}"`,
+        'content-length': blob.body.length,
+        'content-md5': md5(blob.body),
+        'content-type': 'text/csv',
+        'x-ms-meta-owner': 'sales',
+        'x-ms-blob-type': 'BlockBlob',
       }
       response.writeHead(200, headers).end(request.method === 'HEAD' ? undefined : blob.body)
     })
@@ -60,7 +64,8 @@ async function startContainer() {
   const run = (verb: string, ...words: string[]) =>
     runMover(root, [verb, '--endpoint', endpoint, '--retries', '2', ...words], {
       env: {
-        ...{ AZURE_STORAGE_ACCOUNT: 'sales', AZURE_STORAGE_SAS_TOKEN: '?sig=x' },
+        AZURE_STORAGE_ACCOUNT: 'sales',
+        AZURE_STORAGE_SAS_TOKEN: '?sig=x',
         MOVER_CREDENTIAL_ENDPOINTS: endpoint,
       },
     })

@@ -61,7 +61,9 @@ test.skipIf(!hasNamespaces)(
     ])
 
     expect(await resultIn(folder, 'first')).toMatchObject({
-      ...{ outcome: 'failed', code: 'NoSpace', retry: false },
+      outcome: 'failed',
+      code: 'NoSpace',
+      retry: false,
       message: expect.stringContaining('the disk is full'),
     })
     expect((await readFile(join(folder, 'left'), 'utf8')).split('\n')).not.toContain('data')

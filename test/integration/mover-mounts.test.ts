@@ -31,7 +31,8 @@ describe.skipIf(!hasNamespaces)('a file system that is mounted in the data', () 
     await runInNamespace(folder, SCRIPT.replaceAll('$MOUNT', `'${mount}'`).replaceAll('$VERB', 'delete'), MOVER)
 
     expect(await resultIn(folder, 'first')).toMatchObject({
-      ...{ outcome: 'failed', code: 'Rejected' },
+      outcome: 'failed',
+      code: 'Rejected',
       message: expect.stringContaining(`${join(folder, mount)}; unmount it on the node`),
     })
     expect(await readFile(join(folder, 'kept'), 'utf8')).toBe('2\n')
@@ -63,7 +64,9 @@ test.skipIf(!hasNamespaces)('a disk that the kernel mounted read-only is no faul
 
   const result = await resultIn(folder, 'result')
   expect(result).toMatchObject({
-    ...{ outcome: 'failed', code: 'Unexpected', retry: true },
+    outcome: 'failed',
+    code: 'Unexpected',
+    retry: true,
     message: expect.stringContaining('the file system is mounted read-only (EROFS)'),
   })
   const status = ended('Failed', { message: JSON.stringify(result), exitCode: 1 })

@@ -96,7 +96,8 @@ describe.runIf(mayTakeAway)('private data of another user', () => {
 
     // The mover writes back each file that it can read.
     expect(await runWith([], root, words)).toMatchObject({
-      ...{ outcome: 'failed', code: 'Unexpected' },
+      outcome: 'failed',
+      code: 'Unexpected',
       message: expect.stringMatching(
         /own cannot be read: .*shared\/result cannot be read: |shared\/result .*own cannot be read: /,
       ),

@@ -20,7 +20,9 @@ async function worldWith(grantOf: (nth: number) => Grant) {
   s3.put('train/a', 'one')
   const words = ['download', '--endpoint', s3.url, '--source', 's3://lake/train/', '--region', 'eu-north-1']
   const webIdentity = {
-    ...{ AWS_ROLE_ARN: ROLE, AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ENDPOINT_URL_STS: sts.url },
+    AWS_ROLE_ARN: ROLE,
+    AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
+    AWS_ENDPOINT_URL_STS: sts.url,
     POD_NAME: 'sales-vol1-0',
   }
   return { root, tokenFile, s3, sts, words, webIdentity }
@@ -67,7 +69,8 @@ test('the agent of the node gives keys for the token of the Pod', async () => {
   const { root, tokenFile, s3, sts, words } = await worldWith(() => ({ lifeMs: HOUR }))
   const agent = `${sts.url}/v1/credentials`
   const env = {
-    ...{ AWS_CONTAINER_CREDENTIALS_FULL_URI: agent, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: tokenFile },
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: agent,
+    AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: tokenFile,
     // A proxy does not reach the node.
     HTTP_PROXY: 'http://127.0.0.1:1',
     NO_PROXY: new URL(s3.url).host,
@@ -95,12 +98,16 @@ describe('a role that cannot be used', () => {
   test.each<{ name: string; grant: Grant; env?: Record<string, string>; code: string; want: string; asked: number }>([
     {
       name: 'is refused by STS: one clear error',
-      ...{ grant: { status: 403, body: refusal }, code: 'AccessDenied', asked: 1 },
+      grant: { status: 403, body: refusal },
+      code: 'AccessDenied',
+      asked: 1,
       want: 'check its trust policy, and the annotation of the ServiceAccount (403 AccessDenied Not authorized)',
     },
     {
       name: 'gets an answer without keys',
-      ...{ grant: { status: 200, body: '<html>SECRET-1</html>' }, code: 'Rejected', asked: 1 },
+      grant: { status: 200, body: '<html>SECRET-1</html>' },
+      code: 'Rejected',
+      asked: 1,
       want: 'the answer has no temporary keys',
     },
     {
@@ -115,14 +122,19 @@ describe('a role that cannot be used', () => {
     },
     {
       name: 'has a token that is missing',
-      ...{ grant: { lifeMs: HOUR }, env: { AWS_WEB_IDENTITY_TOKEN_FILE: '/nowhere' }, code: 'AccessDenied', asked: 0 },
+      grant: { lifeMs: HOUR },
+      env: { AWS_WEB_IDENTITY_TOKEN_FILE: '/nowhere' },
+      code: 'AccessDenied',
+      asked: 0,
       want: 'the token of the ServiceAccount cannot be read: /nowhere',
     },
     {
       name: 'is that of the node, which a Pod must not take',
       grant: { lifeMs: HOUR },
       env: { AWS_ROLE_ARN: '', AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.169.254/latest' },
-      ...{ code: 'Rejected', asked: 0, want: '169.254.169.254 is a link-local address' },
+      code: 'Rejected',
+      asked: 0,
+      want: '169.254.169.254 is a link-local address',
     },
   ])('$name', async ({ grant, env = {}, code, want, asked }) => {
     const { root, s3, sts, words, webIdentity } = await worldWith(() => grant)

@@ -206,7 +206,8 @@ describe('an upload after a download', () => {
     expect((await upload()).result).toMatchObject({ outcome: 'completed' })
     expect(stored()).toEqual({ a: 'changed' })
     expect(folder.s3.requests.findLast(({ method }) => method === 'PUT')?.headers).toMatchObject({
-      ...{ 'x-amz-meta-note': kept['x-amz-meta-note'], 'content-encoding': 'gzip' },
+      'x-amz-meta-note': kept['x-amz-meta-note'],
+      'content-encoding': 'gzip',
     })
   })
 

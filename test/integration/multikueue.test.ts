@@ -35,7 +35,10 @@ const bare = (kind: string, metadata: ObjectMeta): K8sObject => ({ apiVersion: '
 const parameters = { apiGroup: 'kueue.x-k8s.io', kind: 'MultiKueueConfig', name: 'workers' }
 const check = makeAdmissionCheck({ controllerName: 'kueue.x-k8s.io/multikueue', parameters })
 const pending: AdmissionCheckState = {
-  ...{ name: 'data', state: 'Pending', message: '', lastTransitionTime: '2026-01-02T03:00:00Z' },
+  name: 'data',
+  state: 'Pending',
+  message: '',
+  lastTransitionTime: '2026-01-02T03:00:00Z',
 }
 
 interface World {

@@ -93,12 +93,14 @@ const REGISTRATION = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'MutatingWebhookConfiguration',
   metadata: { name: 'lodestone' },
-  ...{ webhooks: [{ name: 'resource-binding.lodestone.dev', clientConfig: { url: 'https://127.0.0.1:1' } }] },
+  webhooks: [{ name: 'resource-binding.lodestone.dev', clientConfig: { url: 'https://127.0.0.1:1' } }],
 }
 
 function kubeconfigOf(server: string): string {
   return stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'hub' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'hub',
     clusters: [{ name: 'hub', cluster: { server } }],
     users: [{ name: 'hub', user: {} }],
     contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],

@@ -32,7 +32,11 @@ test.each<{ crd: string; dropped: (keyof Status)[]; writes: number; reports: num
     return patch(type, reference, { ...change, status }, options)
   }
   const context = {
-    ...{ store, events: { record: () => {} }, systems: new Map(), now: () => NOW, enqueue: () => {} },
+    store,
+    events: { record: () => {} },
+    systems: new Map(),
+    now: () => NOW,
+    enqueue: () => {},
     signal: new AbortController().signal,
     observer: { reducedCrd: () => observed.reports++ },
   } as unknown as ReconcileContext
@@ -129,13 +133,18 @@ async function openLoop(dataSourceNames: string[]) {
   const names = claims.map((claim) => nameOfSource(queryOfClaim(claim)))
   const system = {
     plugin: { system: 'nowhere', locate: async () => ({ kind: 'nowhere', reason: 'no such table' }) },
-    ...{ refreshIntervalMs: 300_000, maxConcurrent: 4, health: { state: 'healthy' } },
+    refreshIntervalMs: 300_000,
+    maxConcurrent: 4,
+    health: { state: 'healthy' },
     retry: { maxRetries: 0, initialBackoffMs: 1, maxBackoffMs: 1, backoffMultiplier: 2, timeoutMs: 1 },
   }
   const observed = { reports: 0, enqueued: [] as string[] }
   let now = NOW
   const context = {
-    ...{ store, events: { record: () => {} }, systems: { get: () => system }, now: () => now },
+    store,
+    events: { record: () => {} },
+    systems: { get: () => system },
+    now: () => now,
     enqueue: (name: string) => observed.enqueued.push(name),
     signal: new AbortController().signal,
     observer: { reducedCrd: () => observed.reports++, queryEnded: () => {} },

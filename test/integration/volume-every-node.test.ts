@@ -96,8 +96,16 @@ test('the status of a thousand failing copies is smaller than an object may be',
   const failure = { node, reason: 'SourceChanged', failures: 99, bytes: 1e12, retryTime: replica?.since }
   const failing = {
     ...replica,
-    ...{ node, state: 'Failed', reason: 'ChecksumMismatch', message: 'm'.repeat(512), nodeFailures: [failure] },
-    ...{ attempt: 9999, failures: 9999, retryTime: replica?.since, bytes: 1e12, totalBytes: 1e12 },
+    node,
+    state: 'Failed',
+    reason: 'ChecksumMismatch',
+    message: 'm'.repeat(512),
+    nodeFailures: [failure],
+    attempt: 9999,
+    failures: 9999,
+    retryTime: replica?.since,
+    bytes: 1e12,
+    totalBytes: 1e12,
   }
   const status = { ...volume, replicas: Array.from({ length: 1000 }, () => failing) }
   expect(JSON.stringify(status).length).toBeLessThan(0.8 * MAX_OBJECT_BYTES)

@@ -25,7 +25,10 @@ const affinity = {
 const toleration = {
   type: 'object',
   properties: {
-    ...{ key: { type: 'string' }, operator: { type: 'string' }, value: { type: 'string' }, effect: { type: 'string' } },
+    key: { type: 'string' },
+    operator: { type: 'string' },
+    value: { type: 'string' },
+    effect: { type: 'string' },
     tolerationSeconds: { type: 'integer' },
   },
 }

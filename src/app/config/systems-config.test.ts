@@ -1,6 +1,7 @@
 /** Tests the section `systems` of the configuration. */
 import { expect, test } from 'vitest'
 import { storeOf } from '../../../test/stores.ts'
+import type { K8sObject } from '../../api/meta.ts'
 import { completeConfig } from './config.ts'
 import { type SystemsConfig, systemsRoles, systemsSource, withPluginPath } from './systems-config.ts'
 
@@ -28,7 +29,7 @@ test.each([
 
 test('the ConfigMap is read from the store', async () => {
   const data = { static: 'system: static' }
-  const store = await storeOf([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap, ...{ data } }])
+  const store = await storeOf([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap, data } as K8sObject])
 
   expect(await systemsSource({ configMap }, store)?.read()).toEqual([
     { file: 'ConfigMap data/plugins/static', text: 'system: static' },

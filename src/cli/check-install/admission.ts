@@ -33,24 +33,26 @@ export const admission: Check = {
   },
 }
 
+type Created = K8sObject & { spec: object }
+
 /** It matches the CRD. Lodestone rejects it, because a binding is no workload. */
-function invalidClaim(): K8sObject {
+function invalidClaim(): Created {
   const workload = { apiVersion: apiVersionOf(resourceBindings), kind: resourceBindings.kind, name: NAME }
   return {
     apiVersion: apiVersionOf(dataSourceClaims),
     kind: dataSourceClaims.kind,
     metadata: { name: NAME },
-    ...{ spec: { system: NAME, dataSourceType: NAME, dataSourceName: NAME, workload } },
+    spec: { system: NAME, dataSourceType: NAME, dataSourceName: NAME, workload },
   }
 }
 
 /** Its webhook has the failure policy `Fail`, so that the API server reports why a call failed. */
-function podWithLabel(): K8sObject {
+function podWithLabel(): Created {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: NAME, labels: { [INJECT_LABEL]: 'true' } },
-    ...{ spec: { containers: [{ name: 'main', image: 'none' }] } },
+    spec: { containers: [{ name: 'main', image: 'none' }] },
   }
 }
 
@@ -125,12 +127,12 @@ export const narrowing: Check = {
   },
 }
 
-function bindingFor({ metadata, spec }: DataSourceClaim): K8sObject {
+function bindingFor({ metadata, spec }: DataSourceClaim): Created {
   return {
     apiVersion: apiVersionOf(resourceBindings),
     kind: resourceBindings.kind,
     metadata: { name: NAME },
-    ...{ spec: { resource: { ...spec.workload, namespace: metadata.namespace }, placement: {} } },
+    spec: { resource: { ...spec.workload, namespace: metadata.namespace }, placement: {} },
   }
 }
 

@@ -72,7 +72,14 @@ async function makeReport(options: CheckOptions, config: Config, args: Arguments
   try {
     await store.start(io.signal)
     return await checkManifests({
-      ...{ given, from: files.join(', '), store, folder, config, namespace, queriesSystems, failOn },
+      given,
+      from: files.join(', '),
+      store,
+      folder,
+      config,
+      namespace,
+      queriesSystems,
+      failOn,
       karmadaRules: karmadaRulesOf(args, config),
       now: io.now(),
       signal: io.signal,

@@ -122,7 +122,9 @@ describe('names of a hub', () => {
     const hub = await startFakeApiServer([dataSourceClaims, namespaces])
     const name = 'hub'
     const kubeconfig = {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': name,
       clusters: [{ name, cluster: { server: hub.url } }],
       users: [{ name, user: {} }],
       contexts: [name, 'spare'].map((context) => ({ name: context, context: { cluster: name, user: name } })),

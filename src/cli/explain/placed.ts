@@ -71,7 +71,11 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
       ? await readVolumes(object, binding?.spec.propagateDeps ?? false, store, kinds)
       : []
   const settings = {
-    ...{ store, now, clusterScopedClaims: config.claims.clusterScoped, karmadaRules, kinds },
+    store,
+    now,
+    clusterScopedClaims: config.claims.clusterScoped,
+    karmadaRules,
+    kinds,
     timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
   }

@@ -41,7 +41,9 @@ async function startHub({
   const folder = makeFolder({
     'ca.crt': ca,
     hub: {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'hub' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'hub',
       clusters: [{ name: 'hub', cluster: { server: api.url, 'certificate-authority': 'ca.crt', ...cluster } }],
       users: [{ name: 'admin', user: { token: 'admin-secret', ...user } }],
       contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'admin' } }],
@@ -56,7 +58,9 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const isTokenRequest = ({ method, path }: ApiRequest) => method === 'POST' && path.endsWith('/token')
 
 const expected = ({ api }: Hub) => ({
-  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'lodestone' },
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'lodestone',
   clusters: [{ name: 'lodestone', cluster: { server: api.url, 'certificate-authority-data': base64(ca) } }],
   users: [{ name: 'lodestone', user: { token: 'granted-token' } }],
   contexts: [{ name: 'lodestone', context: { cluster: 'lodestone', user: 'lodestone' } }],
@@ -95,7 +99,8 @@ test('prints the Namespace and the Secret that the chart mounts, in another name
     expect(created).toEqual({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
     const { data, ...object } = secret
     expect(object).toEqual({
-      ...{ apiVersion: 'v1', kind: 'Secret' },
+      apiVersion: 'v1',
+      kind: 'Secret',
       metadata: { name: 'lodestone-hub', namespace, labels: { 'app.kubernetes.io/name': 'lodestone' } },
     })
     const content = parse(Buffer.from(data.kubeconfig, 'base64').toString())
@@ -158,12 +163,15 @@ test('the CA may be data, and the certificate may have another name', async () =
   const hub = await startHub({ cluster: { ...cluster, 'tls-server-name': 'karmada-apiserver' } })
   const printed = async (...words: string[]) => parse((await runOn(hub, ...words)).stdout).clusters[0].cluster
   expect(await printed()).toEqual({
-    ...{ server: hub.api.url, 'certificate-authority-data': base64(ca), 'tls-server-name': 'karmada-apiserver' },
+    server: hub.api.url,
+    'certificate-authority-data': base64(ca),
+    'tls-server-name': 'karmada-apiserver',
   })
   const other = `other ${ca}`
   const given = join(makeFolder({ 'ca.crt': other }), 'ca.crt')
   expect(await printed('--server', 'https://10.0.0.7:5443', '--certificate-authority', given)).toEqual({
-    ...{ server: 'https://10.0.0.7:5443', 'certificate-authority-data': base64(other) },
+    server: 'https://10.0.0.7:5443',
+    'certificate-authority-data': base64(other),
   })
 })
 

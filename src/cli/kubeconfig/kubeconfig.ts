@@ -155,7 +155,9 @@ function realPath(file: string): string | undefined {
 function kubeconfigOf(cluster: ClusterEntry, token: string): object {
   const { name } = LODESTONE
   return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
     clusters: [{ name, cluster }],
     users: [{ name, user: { token } }],
     contexts: [{ name, context: { cluster: name, user: name } }],
@@ -172,7 +174,9 @@ function secretManifest({ namespace, name }: ServiceAccountName, text: string): 
   return [
     { apiVersion: 'v1', kind: namespaces.kind, metadata: { name: namespace } },
     {
-      ...{ apiVersion: 'v1', kind: secrets.kind, metadata: { name, namespace, labels } },
+      apiVersion: 'v1',
+      kind: secrets.kind,
+      metadata: { name, namespace, labels },
       data: { [SECRET.key]: Buffer.from(text).toString('base64') },
     },
   ]

@@ -44,8 +44,8 @@ function registration(name: string, webhook: string): K8sObject {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
     metadata: { name },
-    ...{ webhooks },
-  }
+    webhooks,
+  } as K8sObject
 }
 
 /** The hub of volcano-global: a claim, its source, a binding with exclusions, and a suspended one. */

@@ -89,7 +89,9 @@ describe('the API server of a command is', () => {
 /** A kubeconfig with one context for each server. */
 function configOf(servers: Record<string, { server: string; ca?: string; token?: string }>): object {
   return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': Object.keys(servers)[0] },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': Object.keys(servers)[0],
     contexts: Object.keys(servers).map((name) => ({ name, context: { cluster: name, user: name } })),
     clusters: Object.entries(servers).map(([name, { server, ca }]) => ({
       name,
@@ -273,7 +275,9 @@ describe('credentials that cannot be read:', () => {
   })
   const statusWith = (given: { cluster?: object; user?: object }, io?: Parameters<typeof runWords>[1]) => {
     const config = {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'hub' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'hub',
       contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],
       clusters: [{ name: 'hub', cluster: { server: 'https://127.0.0.1:1', ...given.cluster } }],
       users: [{ name: 'hub', user: given.user ?? {} }],

@@ -115,12 +115,14 @@ test('of bindings and pods that are not on hold, only the name is cached', () =>
     statusKinds.find((kind) => kind.type.kind === type.kind)?.keep(object as never)
 
   expect(keep(resourceBindings, makeBinding({ replicas: 3 }))).toEqual({
-    ...{ apiVersion: 'work.karmada.io/v1alpha2', kind: 'ResourceBinding' },
+    apiVersion: 'work.karmada.io/v1alpha2',
+    kind: 'ResourceBinding',
     metadata: { namespace: 'default', name: 'app-deployment' },
     spec: { resource: { apiVersion: '', kind: '', name: '' } },
   })
   expect(keep(pods, makePod({ name: 'sales' }, { nodeName: 'n1' }))).toEqual({
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { namespace: 'default', name: 'trainer' },
     spec: { containers: [] },
   })

@@ -27,7 +27,10 @@ async function follow() {
   }
   const server = createServer((_request, response) => {
     sendEvents(response, {
-      ...{ view, lists: ['clusters'], selection: {}, clock: new TestClock() },
+      view,
+      lists: ['clusters'],
+      selection: {},
+      clock: new TestClock(),
       identify: async () => session,
       isServed: () => true,
       freshness: () => ({ unavailable: [] }),
@@ -99,7 +102,9 @@ test('a session that ends while the rights of its reader are asked for is no err
   response.on('error', (error) => errors.push(error))
   const snapshot = { revision: 1, lists: EMPTY_LISTS }
   sendEvents(response, {
-    ...{ lists: ['clusters'], selection: {}, clock },
+    lists: ['clusters'],
+    selection: {},
+    clock,
     view: { current: async () => snapshot, subscribe: () => () => undefined, close: () => undefined },
     identify: async () => readers.shift(),
     isServed: () => true,

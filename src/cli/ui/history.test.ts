@@ -14,7 +14,7 @@ const event = (reason: string, lastTimestamp: string | null, kind = 'ResourceBin
   reason,
   message: 'default/sales is in member2',
   lastTimestamp,
-  ...{ firstTimestamp: '2026-11-20T10:00:00Z' },
+  firstTimestamp: '2026-11-20T10:00:00Z',
 })
 
 const list = (items: object[], next?: string) => json(200, { items, metadata: { continue: next } })

@@ -71,7 +71,10 @@ describe('the page of one namespace', () => {
     const { answer } = await (await readPage())('/v1/claims')
     expect(answer.items).toMatchObject([
       {
-        ...{ name: 'sales', location: 'Unknown', phase: 'Bound', source: 'orders' },
+        name: 'sales',
+        location: 'Unknown',
+        phase: 'Bound',
+        source: 'orders',
         message:
           'you may not list datasources.datadependency.volcano.sh; the status of the claim says: the data is in member2',
       },

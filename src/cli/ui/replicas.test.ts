@@ -25,7 +25,10 @@ test('a replica without a node says why it waits', async () => {
   const waiting = { state: 'Queued' as const, reason: 'NoNode', message: 'no node can take the replica now' }
   expect(await rowsOf({ ...waiting, since: '2026-11-20T12:00:00Z' })).toEqual([
     {
-      ...{ namespace: 'default', volumeManager: 'sales', volume: 'vol1', index: 3 },
+      namespace: 'default',
+      volumeManager: 'sales',
+      volume: 'vol1',
+      index: 3,
       ...waiting,
       since: '2026-11-20T12:00:00Z',
       podCount: 0,

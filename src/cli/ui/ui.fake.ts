@@ -122,7 +122,9 @@ export async function openMemory(): Promise<FolderStore> {
 /** A binding that Lodestone narrowed from these clusters to member2, by claim default/sales. */
 export function makeNarrowedBinding(allowed: readonly string[]): ResourceBinding {
   const locality = {
-    ...{ state: 'Narrowed', message: 'default/sales is in member2', claims: ['default/sales'] },
+    state: 'Narrowed',
+    message: 'default/sales is in member2',
+    claims: ['default/sales'],
     required: ['member2'],
   }
   return makeBinding(

@@ -174,7 +174,11 @@ describe('where a workload can run', () => {
     expect(answer.decision).toMatchObject({ state: 'Narrowed' })
     expect(answer.clusters).toEqual([
       {
-        ...{ name: 'member2', allowed: true, bytes: 5, has: ['default/sales'], excludedBy: [] },
+        name: 'member2',
+        allowed: true,
+        bytes: 5,
+        has: ['default/sales'],
+        excludedBy: [],
         steps: { refusedBy: [], data: true, decision: true, scheduled: false },
       },
       {

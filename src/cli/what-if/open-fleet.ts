@@ -84,7 +84,11 @@ async function openSnapshot(file: string, args: Arguments, io: CommandIo, config
   const settings = decisionSettings(config, rules, Date.parse(header.takenAt))
   return openFleetSource(file, {
     ...settings,
-    ...{ store, workloads: kinds, clusterScopedClaims, timing, signal: io.signal },
+    store,
+    workloads: kinds,
+    clusterScopedClaims,
+    timing,
+    signal: io.signal,
     matrix: settings.matrix ?? (header.transferCosts && openTransferMatrix(header.transferCosts)),
     namespace: givenNamespace(args) ?? DEFAULT_NAMESPACE,
   })

@@ -624,7 +624,11 @@ member3   0       -
     const { stdout } = await whatIf(['--each-cluster-lost', '-o', 'json'])
     const { kind, each, workloads, rows } = JSON.parse(stdout)
     expect({ kind, each, workloads, first: rows[0].name, moves: rows[0].totals.moves.workloads }).toEqual({
-      ...{ kind: 'WhatIfTable', each: 'cluster', workloads: 1, first: 'member2', moves: 1 },
+      kind: 'WhatIfTable',
+      each: 'cluster',
+      workloads: 1,
+      first: 'member2',
+      moves: 1,
     })
   })
 })

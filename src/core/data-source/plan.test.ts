@@ -30,7 +30,13 @@ type Rest = Partial<Omit<SourceInput, 'source' | 'attempt'>>
 
 const planOf = (source: DataSource, attempt?: Attempt, rest: Rest = {}) =>
   planSource({
-    ...{ source, claims, attempt, history: NO_HISTORY, isQuerying: false, absentUntil: undefined, now: NOW },
+    source,
+    claims,
+    attempt,
+    history: NO_HISTORY,
+    isQuerying: false,
+    absentUntil: undefined,
+    now: NOW,
     system: { refreshIntervalMs: 300_000, isFailing: false },
     health: undefined,
     ...rest,

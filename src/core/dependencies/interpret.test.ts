@@ -29,16 +29,16 @@ function workload(...templates: Template[]): Workload {
     metadata: { labels, ...defined({ annotations: volumes ? { 'lodestone.dev/volumes': volumes } : undefined }) },
     spec,
   }))
-  return interpretWorkload(
+  const object =
     pods.length === 1
-      ? { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template: pods[0] } } }
+      ? { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template: pods[0] } }
       : {
           apiVersion: 'batch.volcano.sh/v1alpha1',
           kind: 'Job',
           metadata,
-          ...{ spec: { tasks: pods.map((template) => ({ template })) } },
-        },
-  )
+          spec: { tasks: pods.map((template) => ({ template })) },
+        }
+  return interpretWorkload(object)
 }
 
 function service(name: string, selector?: Record<string, string>) {
@@ -56,8 +56,8 @@ function ingress(name: string, to: string, ...tls: string[]): Workload {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
     metadata: { name, namespace: 'shop' },
-    ...{ spec },
-  })
+    spec,
+  } as K8sObject)
 }
 
 /** The objects in the namespace `shop`. */
@@ -150,8 +150,8 @@ test('KServe reads the Secrets of a ServiceAccount; other controllers read its p
     apiVersion: 'serving.kserve.io/v1beta1',
     kind: 'InferenceService',
     metadata,
-    ...{ spec },
-  })
+    spec,
+  } as K8sObject)
   const app = workload({ spec: { serviceAccountName: 'reader' } })
   const around = { accounts: [{ ...account('reader', 'pull'), secrets: [{ name: 's3' }, {}] }] }
   expect(dependencies(service, around)).toEqual(['Secret shop/pull', 'Secret shop/s3', 'ServiceAccount shop/reader'])
@@ -263,8 +263,8 @@ describe('claims for data', () => {
       apiVersion: 'v1',
       kind: 'PersistentVolume',
       metadata: { name: 'pv' },
-      ...{ spec: { csi: { nodeStageSecretRef: { name: 's', namespace: 'storage' } } } },
-    })
+      spec: { csi: { nodeStageSecretRef: { name: 's', namespace: 'storage' } } },
+    } as K8sObject)
     expect(dependencies(volume, { claims: [claim('any', 'other')], served: [dataSourceClaims.kind] })).toEqual([
       'DataSourceClaim other/any',
       'Secret storage/s',
@@ -398,8 +398,8 @@ describe('a StatefulSet', () => {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
       metadata: { name: 'web', namespace: 'shop' },
-      ...{ spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec } },
-    })
+      spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec },
+    } as K8sObject)
 
   test.each([
     { kind: 'LLMInferenceService', path: (tier: object) => ({ kvCacheOffloading: { secondary: [tier] } }) },
@@ -414,8 +414,8 @@ describe('a StatefulSet', () => {
         apiVersion: 'serving.kserve.io/v1alpha2',
         kind,
         metadata: { name: 'chat', namespace: 'ns' },
-        ...{ spec: path({ fileSystem: { pvc } }) },
-      })
+        spec: path({ fileSystem: { pvc } }),
+      } as K8sObject)
     const named = workload({ ref: { name: 'cache' } })
     const cloned = workload({ spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'warm' } } })
 
@@ -429,7 +429,12 @@ describe('a StatefulSet', () => {
     const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
     const spec = { volumeClaimPolicies: [{ templates: [{ metadata: { name: 'data' }, spec: { dataSource } }] }] }
     const metadata = { name: 'app', namespace: 'shop' }
-    const jobs = interpretWorkload({ apiVersion: 'jobset.x-k8s.io/v1alpha2', kind: 'JobSet', metadata, ...{ spec } })
+    const jobs = interpretWorkload({
+      apiVersion: 'jobset.x-k8s.io/v1alpha2',
+      kind: 'JobSet',
+      metadata,
+      spec,
+    } as K8sObject)
     expect(dependencies(jobs)).toEqual(['PersistentVolumeClaim shop/golden'])
   })
 
@@ -468,7 +473,8 @@ describe('an object of an enabled kind', () => {
       apiVersion: apiVersionOf(found.type),
       kind,
       metadata: { name: 'one', namespace: 'shop' },
-      ...{ spec, ...rest },
+      spec,
+      ...rest,
     }
     return { apiVersion: raw.apiVersion, kind, metadata: raw.metadata, relations: relationsOf(raw, found) }
   }
@@ -553,7 +559,7 @@ describe('an object of an enabled kind', () => {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name: 'app', namespace: 'shop' },
-      ...{ spec: { template: { spec } } },
+      spec: { template: { spec } },
     }
     expect(dependencies(interpretWorkload(raw, buildWorkloadKinds([], enabled)))).toEqual(want)
     expect(dependencies(interpretWorkload(raw))).toEqual([])
@@ -566,7 +572,7 @@ test('objects that the annotation declares are dependencies, unless it is invali
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/depends-on': text } },
-    })
+    } as K8sObject)
   expect(dependencies(withAnnotation('[{"kind":"Secret","name":"a"},{"kind":"ConfigMap","name":"b"}]'))).toEqual([
     'ConfigMap shop/b',
     'Secret shop/a',

@@ -142,16 +142,24 @@ test('a workload that is not cached yet causes a hold of at most 10 s', () => {
   const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 
   expect(locateUnread(app)).toEqual({
-    ...{ claim: 'Deployment default/app', enforcement: 'Required', holdTimeoutSeconds: 10 },
-    ...{ onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' },
+    claim: 'Deployment default/app',
+    enforcement: 'Required',
+    holdTimeoutSeconds: 10,
+    onUnresolved: 'Hold',
+    onUnsatisfiable: 'Hold',
+    rebalance: 'Auto',
     answer: { kind: 'unknown', reason: 'it was not read yet, and may use VolumeManagers' },
   })
 })
 
 test('a VolumeManager has the terms of a claim without a policy', () => {
   expect(locate({ binding: placed([running('member1', 3)]) })).toEqual({
-    ...{ claim: 'VolumeManager default/sales', enforcement: 'Required', holdTimeoutSeconds: undefined },
-    ...{ onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' },
+    claim: 'VolumeManager default/sales',
+    enforcement: 'Required',
+    holdTimeoutSeconds: undefined,
+    onUnresolved: 'Hold',
+    onUnsatisfiable: 'Hold',
+    rebalance: 'Auto',
     answer: { kind: 'located', clusters: ['member1'], bytes: 3 },
   })
 })

@@ -50,7 +50,7 @@ const job = fc.record({ tasks: fc.array(fc.record({ template })), volumes: fc.co
 
 function volcanoJob(spec: unknown): K8sObject {
   const metadata = { name: 'job', namespace: 'shop' }
-  return { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', metadata, ...{ spec } }
+  return { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', metadata, spec } as K8sObject
 }
 
 /** The same object with every list in another order. */

@@ -8,7 +8,7 @@ const object = (spec: unknown) => ({
   apiVersion: 'v1',
   kind: 'K',
   metadata: { name: 'k', namespace: 'shop' },
-  ...{ spec },
+  spec,
 })
 
 test('an object names targets; the table has the kind of a reference without one', () => {

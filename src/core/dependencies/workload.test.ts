@@ -4,7 +4,7 @@ import { interpretWorkload, podVolumeAnnotations, workloadWithVolumesOnly } from
 
 function deployment(template: unknown, more: object = {}): K8sObject {
   const metadata = { name: 'app', namespace: 'shop', labels: { own: 'label' } }
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template } }, ...more }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template }, ...more } as K8sObject
 }
 
 test('a workload is reduced to identity, metadata and dependencies', () => {
@@ -95,7 +95,7 @@ describe('the labels of pods', () => {
     },
   ])('$name', ({ templates, want }) => {
     const spec = { tasks: templates.map((template) => ({ template })) }
-    const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', ...{ spec } }
+    const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', spec }
     expect(interpretWorkload(raw).dependencies.podLabels).toEqual(want)
   })
 })

@@ -569,18 +569,24 @@ describe('at a write by the loop of another replica, from objects that are not c
     {
       name: 'move and policy: the narrowing stays',
       input: {
-        ...{ binding: sent(old, 'member2'), stored: old, claims: [located(['member1'])] },
-        ...{ policy: known(one('member1', 'member4')), leavesMovesToLoop: true },
+        binding: sent(old, 'member2'),
+        stored: old,
+        claims: [located(['member1'])],
+        policy: known(one('member1', 'member4')),
+        leavesMovesToLoop: true,
       },
       want: { base: three, affinity: one('member1') },
     },
     {
       name: 'new clusters, one of which the other replica does not know either: the narrowing is that of this replica',
       input: {
-        ...{ stored: makeBinding({ placement: four }), clusters: lookup('member1'), claims: [located(['member1'])] },
+        stored: makeBinding({ placement: four }),
+        clusters: lookup('member1'),
+        claims: [located(['member1'])],
         binding: decideBinding(
           makeInput({
-            ...{ binding: makeBinding({ placement: four }), clusters: lookup('member1', 'member3') },
+            binding: makeBinding({ placement: four }),
+            clusters: lookup('member1', 'member3'),
             claims: [located(['member1', 'member3', 'gone'])],
           }),
         ).binding,
@@ -680,7 +686,9 @@ describe('at a write by the loop of another replica, from objects that are not c
         const unlocated = { claims: [unknown()] }
         const before = decide({ ...unlocated, binding: running, stored: running, clusters: all })
         const sent = decide({
-          ...{ ...unlocated, binding: before, stored: before },
+          ...unlocated,
+          binding: before,
+          stored: before,
           clusters: lookup('member1', 'member2'),
         })
         expect(sent.spec.placement).not.toEqual(before.spec.placement)

@@ -72,22 +72,34 @@ test.each<{
 }>([
   {
     name: 'with new names, if the scheduler would skip the only group that fits, since it knows the names of an earlier round',
-    ...{ round: 1, observed: 'b.1', first: ['m1', 'm2'], second: { clusterNames: ['m3'] } },
+    round: 1,
+    observed: 'b.1',
+    first: ['m1', 'm2'],
+    second: { clusterNames: ['m3'] },
     want: ['a-local.2', 'a.2', 'b.2'],
   },
   {
     name: 'with the same names, if it would skip this group by the names of the policy too',
-    ...{ round: 0, observed: 'b', first: ['m1', 'm2'], second: { clusterNames: ['m3'] } },
+    round: 0,
+    observed: 'b',
+    first: ['m1', 'm2'],
+    second: { clusterNames: ['m3'] },
     want: ['a-local', 'a', 'b'],
   },
   {
     name: 'with the same names, if the group that it chose last may have other clusters',
-    ...{ round: 1, observed: 'b.1', first: ['m1', 'm2'], second: { labelSelector: { matchLabels: { tier: 'core' } } } },
+    round: 1,
+    observed: 'b.1',
+    first: ['m1', 'm2'],
+    second: { labelSelector: { matchLabels: { tier: 'core' } } },
     want: ['a-local.1', 'a.1', 'b.1'],
   },
   {
     name: 'with the same names, if no group fits',
-    ...{ round: 1, observed: 'b.1', first: ['m3'], second: { clusterNames: ['m3'] } },
+    round: 1,
+    observed: 'b.1',
+    first: ['m3'],
+    second: { clusterNames: ['m3'] },
     want: ['a.1', 'b.1'],
   },
 ])('a base is narrowed to preferred clusters $name', ({ round, observed, first, second, want }) => {

@@ -142,7 +142,11 @@ test.each<{ name: string; data: UsedData[]; to: string; by?: CostFigure; want: P
 test('without a matrix, only bytes are known', () => {
   const costs = openTransferCosts({ data: [piece('sales', ['paris'], GiB)], clusters, matrix: undefined })
   expect(costs('ohio')).toEqual({
-    ...{ localBytes: 0, transferBytes: GiB, money: undefined, currency: undefined, seconds: undefined },
+    localBytes: 0,
+    transferBytes: GiB,
+    money: undefined,
+    currency: undefined,
+    seconds: undefined,
     ...known,
   })
 })
@@ -252,7 +256,11 @@ test.each<{ name: string; costs: Partial<TransferCost>[] }>([
 ])('costs are in the order of $name', ({ costs }) => {
   const full = costs.map(
     (cost): TransferCost => ({
-      ...{ localBytes: 0, transferBytes: undefined, money: undefined, currency: undefined, seconds: undefined },
+      localBytes: 0,
+      transferBytes: undefined,
+      money: undefined,
+      currency: undefined,
+      seconds: undefined,
       ...known,
       ...cost,
     }),

@@ -106,7 +106,10 @@ function template(
 ): K8sObject {
   const metadata = { labels: { app: 'app', ...labels }, annotations: { team: 'a', ...annotations } }
   const object = { ...makeDeployment(own ? { annotations: { [keys.VOLUMES_ANNOTATION]: own } } : {}), kind }
-  return { ...object, ...{ spec: { replicas: 1, template: { metadata, spec: { containers: [{ name: 'main' }] } } } } }
+  return {
+    ...object,
+    spec: { replicas: 1, template: { metadata, spec: { containers: [{ name: 'main' }] } } },
+  } as K8sObject
 }
 
 /** A template with the values of admission. */
@@ -135,8 +138,8 @@ function daemonSet(note: boolean): K8sObject {
       namespace: 'default',
       annotations: note ? { [keys.NODE_REQUIREMENTS_ANNOTATION]: JSON.stringify([added]) } : {},
     },
-    ...{ spec: { template: { spec: { containers: [{ name: 'main' }], affinity } } } },
-  }
+    spec: { template: { spec: { containers: [{ name: 'main' }], affinity } } },
+  } as K8sObject
 }
 
 interface Case {
@@ -313,7 +316,7 @@ function checkWith(active: Omit<Condition, 'type'>): AdmissionCheck {
 function attached(labels: Record<string, string>, requiredBy: (typeof OTHER)[]): K8sObject {
   const { spec, ...binding } = makeBinding({ requiredBy, conflictResolution: 'Overwrite' }, { labels })
   const { placement: _none, ...rest } = spec
-  return { ...binding, ...{ spec: rest } }
+  return { ...binding, spec: rest } as K8sObject
 }
 
 test.each(CASES)('removes $value', ({ type, object, options, want }) => {
@@ -385,12 +388,18 @@ describe('stays:', () => {
     {
       name: 'a RoleBinding of another role',
       type: roleBindings,
-      object: { ...named(roleBindings, 'lodestone-mover'), ...{ roleRef: { kind: 'ClusterRole', name: 'view' } } },
+      object: {
+        ...named(roleBindings, 'lodestone-mover'),
+        roleRef: { kind: 'ClusterRole', name: 'view' },
+      } as K8sObject,
     },
     {
       name: 'a registration of another product',
       type: mutatingWebhookConfigurations,
-      object: { ...named(mutatingWebhookConfigurations, 'lodestone'), ...{ webhooks: [{ name: 'a.example.com' }] } },
+      object: {
+        ...named(mutatingWebhookConfigurations, 'lodestone'),
+        webhooks: [{ name: 'a.example.com' }],
+      } as K8sObject,
     },
     {
       name: 'a pod with only the label of a mover',
@@ -420,8 +429,8 @@ describe('is deleted:', () => {
       type: roleBindings,
       object: {
         ...named(roleBindings, 'lodestone-mover'),
-        ...{ roleRef: { kind: 'ClusterRole', name: 'lodestone-mover' } },
-      },
+        roleRef: { kind: 'ClusterRole', name: 'lodestone-mover' },
+      } as K8sObject,
     },
     { name: 'the ServiceAccount of movers', type: serviceAccounts, object: named(serviceAccounts, 'lodestone-mover') },
   ])('$name', ({ type, object }) => {

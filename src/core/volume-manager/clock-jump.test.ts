@@ -17,13 +17,30 @@ const HOUR_MS = 3_600_000
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const WAITING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
 const REPLICA: Omit<DownloadObservation, 'now'> = {
-  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeHasData: false, isDemanded: false },
-  ...{ isDeletionPending: false, hasChanges: false },
-  ...{ node: undefined, sourceType: 'S3', settings },
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  nodeHasData: false,
+  isDemanded: false,
+  isDeletionPending: false,
+  hasChanges: false,
+  node: undefined,
+  sourceType: 'S3',
+  settings,
 }
 const DELETION: Omit<DeletionObservation, 'now'> = {
-  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
-  ...{ isLeftover: false, nodeReady: true, claimed: false, evenInUse: false, written: false, settings },
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  nodeGone: false,
+  labelled: false,
+  users: [],
+  isLeftover: false,
+  nodeReady: true,
+  claimed: false,
+  evenInUse: false,
+  written: false,
+  settings,
 }
 const { prepareTimeoutSeconds, progressTimeoutSeconds, preemptAfterSeconds } = settings.movers
 const UNREADY = { kind: 'present', uid: 'u1', isReady: false, unreadySince: NOW } as const
@@ -70,7 +87,8 @@ const deadlines: Deadline[] = [
     seconds: progressTimeoutSeconds,
     isOver: (present) =>
       stepDownload(makeReplica({ state: 'Downloading', since: at(-60), progressTime: at(0) }), {
-        ...{ ...REPLICA, mover: RUNNING },
+        ...REPLICA,
+        mover: RUNNING,
         ...present,
       }).next.state === 'Failed',
   },
@@ -95,8 +113,11 @@ const deadlines: Deadline[] = [
     seconds: preemptAfterSeconds,
     isOver: (present) =>
       overdueMovers({
-        ...{ manager: downloading, movers: moversOf(makeMover({}, { phase: 'Running' })), progress: new Map() },
-        ...{ settings: settings.movers, ...present },
+        manager: downloading,
+        movers: moversOf(makeMover({}, { phase: 'Running' })),
+        progress: new Map(),
+        settings: settings.movers,
+        ...present,
       }).length > 0,
   },
   {
@@ -135,8 +156,11 @@ const deadlines: Deadline[] = [
     seconds: settings.eviction.minUnusedSeconds,
     isOver: (present) =>
       planEviction({
-        ...{ ...EVICTION, managers: [unused], lastAt: undefined },
-        ...{ collecting: new Set(['/var/datasets']), ...present },
+        ...EVICTION,
+        managers: [unused],
+        lastAt: undefined,
+        collecting: new Set(['/var/datasets']),
+        ...present,
       }).evicted !== undefined,
   },
   {
@@ -144,8 +168,11 @@ const deadlines: Deadline[] = [
     seconds: settings.eviction.pauseSeconds,
     isOver: (present) =>
       planEviction({
-        ...{ ...EVICTION, managers: [evictable], lastAt: NOW, collecting: new Set() },
-        ...{ node: { ...makeNode('n1'), status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } } },
+        ...EVICTION,
+        managers: [evictable],
+        lastAt: NOW,
+        collecting: new Set(),
+        node: { ...makeNode('n1'), status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } },
         ...present,
       }).evicted !== undefined,
   },

@@ -144,9 +144,19 @@ const FULL: VolumeStatus = {
         bytes: 1,
         totalBytes: 2,
       },
-      ...{ nodeFailures: [{ node: 'n2', reason: 'Stalled', failures: 1, bytes: 1, retryTime: at(0) }] },
-      ...{ reason: 'NodeTaken', message: 'a', progressTime: at(0), retryTime: at(0), claimName: 'a', inUse: true },
-      ...{ lastUsedTime: at(0), lastEndTime: at(0), uploadedTime: at(0), uploads: 1, maintenances: 1, oldTrees: 1 },
+      nodeFailures: [{ node: 'n2', reason: 'Stalled', failures: 1, bytes: 1, retryTime: at(0) }],
+      reason: 'NodeTaken',
+      message: 'a',
+      progressTime: at(0),
+      retryTime: at(0),
+      claimName: 'a',
+      inUse: true,
+      lastUsedTime: at(0),
+      lastEndTime: at(0),
+      uploadedTime: at(0),
+      uploads: 1,
+      maintenances: 1,
+      oldTrees: 1,
       ...{
         checkedTime: at(0),
         refreshedTime: at(0),
@@ -227,8 +237,14 @@ test('a plan reads the source of a volume as often for 300 replicas as for 3: a 
 describe('a stored volume with a field of a wrong type, which the CRD of VCK allows', () => {
   const term = (key: unknown) => ({ matchExpressions: [{ key, operator: 'In', values: ['a'] }] })
   const wrong: Record<string, unknown[]> = {
-    ...{ options: [1, 'x', []], labels: [1, ['a']], replicas: ['x', {}], capacity: [5, {}], readOnly: ['x'] },
-    ...{ tolerations: [1, {}, [null], [{ key: 1 }]], mover: [1, { resources: { requests: 1 } }], sourceType: [1, {}] },
+    options: [1, 'x', []],
+    labels: [1, ['a']],
+    replicas: ['x', {}],
+    capacity: [5, {}],
+    readOnly: ['x'],
+    tolerations: [1, {}, [null], [{ key: 1 }]],
+    mover: [1, { resources: { requests: 1 } }],
+    sourceType: [1, {}],
     nodeAffinity: [
       'x',
       ...[1, null, {}].map((key) => ({

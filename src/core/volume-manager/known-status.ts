@@ -23,17 +23,30 @@ import { fromTime, toTime } from './time.ts'
 
 /** The states that this version knows. An object has a table of each, so that none is missing. */
 const REPLICA_STATES: Readonly<Record<ReplicaState, true>> = {
-  ...{ Queued: true, Starting: true, Downloading: true, Ready: true, Failed: true, Unreachable: true, Evicted: true },
+  Queued: true,
+  Starting: true,
+  Downloading: true,
+  Ready: true,
+  Failed: true,
+  Unreachable: true,
+  Evicted: true,
 }
 const UPLOAD_STATES: Readonly<Record<UploadStatus['state'], true>> = { Queued: true, Uploading: true, Failed: true }
 const MAINTENANCE_STATES: Readonly<Record<MaintenanceStatus['state'], true>> = {
-  ...{ Queued: true, Running: true, Failed: true },
+  Queued: true,
+  Running: true,
+  Failed: true,
 }
 const MAINTENANCE_KINDS: Readonly<Record<MaintenanceStatus['kind'], true>> = {
-  ...{ Check: true, FullCheck: true, Refresh: true },
+  Check: true,
+  FullCheck: true,
+  Refresh: true,
 }
 const DELETION_STATES: Readonly<Record<DeletionState, true>> = {
-  ...{ Waiting: true, Queued: true, Deleting: true, Failed: true },
+  Waiting: true,
+  Queued: true,
+  Deleting: true,
+  Failed: true,
 }
 
 /** Returns the volumes of a spec: the entries that are objects. The CRD of VCK allows any content. */

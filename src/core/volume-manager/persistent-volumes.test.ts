@@ -17,7 +17,9 @@ const NFS = makeVolume({
 const NAME = claimNameOf(manager, NFS)
 const labels = { 'lodestone.dev/volume': volumeKey(manager, 'vol1') }
 const volume = (phase?: string, metadata: object = {}): PersistentVolume => ({
-  ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: NAME, labels, ...metadata } },
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name: NAME, labels, ...metadata },
   ...(phase && { status: { phase } }),
 })
 const claim = (metadata: object = {}): PersistentVolumeClaim => ({
@@ -176,19 +178,26 @@ test('the volume and the claim name each other, and the server keeps the data', 
 
   expect(objects).toEqual([
     {
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume' },
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
       metadata: { name: NAME, labels: { key1: 'val1', ...labels } },
       spec: {
-        ...{ capacity: { storage: '5Gi' }, accessModes: ['ReadOnlyMany'], persistentVolumeReclaimPolicy: 'Retain' },
-        ...{ storageClassName: 'vck', claimRef },
+        capacity: { storage: '5Gi' },
+        accessModes: ['ReadOnlyMany'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        storageClassName: 'vck',
+        claimRef,
         nfs: { server: 'nfs.example.com', path: '/exports', readOnly: true },
       },
     },
     {
-      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
       metadata: { name: NAME, namespace: 'default', labels: { key1: 'val1', ...labels } },
       spec: {
-        ...{ accessModes: ['ReadOnlyMany'], storageClassName: 'vck', volumeName: NAME },
+        accessModes: ['ReadOnlyMany'],
+        storageClassName: 'vck',
+        volumeName: NAME,
         resources: { requests: { storage: '5Gi' } },
       },
     },
@@ -273,7 +282,8 @@ describe('a volume that pods claim', () => {
     [
       'loses the claim that only unscheduled pods name: they can run with the next one',
       {
-        ...{ persistentVolumes: [on('n2')], persistentVolumeClaims: [claimAt(0)] },
+        persistentVolumes: [on('n2')],
+        persistentVolumeClaims: [claimAt(0)],
         users: () => [{ pod: 'default/reader' }],
       },
       [['delete', 'PersistentVolumeClaim', nameAt(0)]],

@@ -34,7 +34,12 @@ function manager(
 const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
 
 const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
-  ...{ node: PRESSED, managers, users: () => [], lastEnd: () => undefined, lastAt: undefined, now: NOW },
+  node: PRESSED,
+  managers,
+  users: () => [],
+  lastEnd: () => undefined,
+  lastAt: undefined,
+  now: NOW,
   collecting: new Set(),
   settings: VOLUME_SETTINGS,
   ...more,
@@ -239,7 +244,10 @@ describe('a node that is short of disk', () => {
       subresource: 'status',
     })
     expect(event).toEqual({
-      ...{ kind: 'event', about: before, type: 'Warning', reason: 'ReplicaEvicted' },
+      kind: 'event',
+      about: before,
+      type: 'Warning',
+      reason: 'ReplicaEvicted',
       message: 'vol1 on n1: the node is short of disk, and no pod uses the data',
     })
   })

@@ -17,8 +17,14 @@ function makeInput({ unreadySince = '', ...more }: Partial<LeftoverInput> & { un
   const annotations = { [`leftover.lodestone.dev/${DIGEST}`]: JSON.stringify(LEFTOVER) }
   return {
     node: { ...node, metadata: { ...node.metadata, annotations } },
-    ...{ digest: DIGEST, movers: [], active: [], users: () => [], isManaged: () => false },
-    ...{ namespace: 'lodestone-system', settings: VOLUME_SETTINGS, now: NOW },
+    digest: DIGEST,
+    movers: [],
+    active: [],
+    users: () => [],
+    isManaged: () => false,
+    namespace: 'lodestone-system',
+    settings: VOLUME_SETTINGS,
+    now: NOW,
     ...more,
   } satisfies LeftoverInput
 }

@@ -80,7 +80,12 @@ export function planLeftover(input: LeftoverInput): Plan {
   const pod = apartFrom(
     active,
     leftoverMover({
-      ...{ key, node: name, isCritical: hasDiskPressure(node), leftover, namespace, slot },
+      key,
+      node: name,
+      isCritical: hasDiskPressure(node),
+      leftover,
+      namespace,
+      slot,
       settings: settings.movers,
     }),
   )

@@ -76,7 +76,8 @@ test('each node gets one patch, in the order of names, with the labels of all vo
     { kind: 'patch', of: of('n0'), patch: { metadata: { uid: 'uid-n0', labels: { [LABEL]: null } } } },
     { kind: 'patch', of: of('n1'), patch: { metadata: { labels: { [LABEL]: 'true' } } } },
     {
-      ...{ kind: 'patch', of: of('n2') },
+      kind: 'patch',
+      of: of('n2'),
       patch: { metadata: { uid: 'uid-n2', labels: { [LABEL]: 'true', [nodeLabelOf(manager, 'vol2', 'r')]: 'true' } } },
     },
   ])

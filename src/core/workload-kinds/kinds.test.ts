@@ -45,7 +45,7 @@ function interpret({ apiVersion, kind, spec }: Row) {
     kind,
     metadata: defined({ name: 'w', namespace: namespaced ? 'ns' : undefined }),
   }
-  return interpretWorkload({ ...object, ...{ spec } }).dependencies
+  return interpretWorkload({ ...object, spec } as K8sObject).dependencies
 }
 
 function expectInterpreted(row: Row): void {

@@ -16,11 +16,12 @@ const template = (metadata: ObjectMeta = {}, containers = ['main']) =>
     metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
     spec: { containers: containers.map((name) => ({ name })) },
   })
-const workload = (kind: string, spec: unknown, metadata: ObjectMeta = {}, apiVersion = 'apps/v1'): K8sObject => ({
+type WithSpec = K8sObject & { spec?: unknown }
+const workload = (kind: string, spec: unknown, metadata: ObjectMeta = {}, apiVersion = 'apps/v1'): WithSpec => ({
   apiVersion,
   kind,
   metadata: { name: 'train', namespace: 'default', ...metadata },
-  ...{ spec },
+  spec,
 })
 const deployment = (inTemplate: ObjectMeta = {}, metadata: ObjectMeta = {}) =>
   workload('Deployment', { replicas: 2, template: template(inTemplate) }, metadata)
@@ -299,7 +300,7 @@ test('a rollback to the template of earlier requests leaves a DaemonSet on all n
   const before = after(requested) as K8sObject & { spec: unknown }
   expect(JSON.stringify(before.spec)).toContain('vck.intelai.org')
 
-  const restored = after({ ...manifest, ...{ spec: before.spec } }, manifest)
+  const restored = after({ ...manifest, spec: before.spec } as K8sObject, manifest)
   expect(JSON.parse(JSON.stringify(restored))).toMatchObject(manifest)
   expect(JSON.stringify(restored)).not.toContain('vck.intelai.org')
 })

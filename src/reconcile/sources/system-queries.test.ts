@@ -56,7 +56,9 @@ function open() {
   })
   const send = (system: System, name: string, ...namespaces: string[]) =>
     queries.send({
-      ...{ system, key: name, namespaces },
+      system,
+      key: name,
+      namespaces,
       query: () => ({ type: 'table', name, attributes: {} }),
       done: (end) => {
         ends[name] = end

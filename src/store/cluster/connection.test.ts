@@ -324,8 +324,10 @@ describe('a connection', () => {
 
     test('in the file that a kubeconfig names, also for its client certificate', async () => {
       const mutual = (pair: { key: string; cert: string }) => ({
-        ...{ ...pair, ca: pair.cert },
-        ...{ requestCert: true, rejectUnauthorized: true },
+        ...pair,
+        ca: pair.cert,
+        requestCert: true,
+        rejectUnauthorized: true,
       })
       const write = async ({ key, cert }: { key: string; cert: string }) => {
         for (const name of ['ca.crt', 'me.crt']) await writeFile(join(directory, name), cert)

@@ -78,7 +78,9 @@ test.each([
 test('of a MultiKueueCluster only the annotation with its name in DataSources is kept', () => {
   const annotations = { 'lodestone.dev/cluster-name': 'paris', other: 'value' }
   const raw = {
-    ...{ apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'MultiKueueCluster', spec: { clusterSource: {} } },
+    apiVersion: 'kueue.x-k8s.io/v1beta2',
+    kind: 'MultiKueueCluster',
+    spec: { clusterSource: {} },
     metadata: { name: 'worker1', annotations },
   }
   const { spec: _, ...rest } = raw

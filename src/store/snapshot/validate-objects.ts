@@ -39,7 +39,9 @@ const workload = {
       properties: {
         references: { type: 'array', items: { type: 'object' } },
         podLabels: { type: 'array', items: labels },
-        ...{ volumeManagers: strings, preferredVolumeManagers: strings, backends: strings },
+        volumeManagers: strings,
+        preferredVolumeManagers: strings,
+        backends: strings,
       },
     },
   },
@@ -49,7 +51,9 @@ const workload = {
 const status = {
   type: 'object',
   properties: {
-    ...{ phase: { type: 'string' }, lastResolvedTime: { type: 'string' }, boundDataSource: { type: 'string' } },
+    phase: { type: 'string' },
+    lastResolvedTime: { type: 'string' },
+    boundDataSource: { type: 'string' },
     conditions: { type: 'array', items: { type: 'object', properties: { type: { type: 'string' } } } },
   },
 }

@@ -37,7 +37,9 @@ test('a token names its user, with whose groups the API server is asked for righ
   expect(bodies[1]).toMatchObject({
     kind: 'SubjectAccessReview',
     spec: {
-      ...{ user: 'jane', groups: ['sales'], extra: { pod: ['a'] } },
+      user: 'jane',
+      groups: ['sales'],
+      extra: { pod: ['a'] },
       resourceAttributes: {
         verb: 'list',
         group: dataSourceClaims.group,

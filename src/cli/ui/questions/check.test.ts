@@ -22,8 +22,14 @@ async function openHub() {
   for (const name of ['member1', 'member2', 'member3']) await store.create(clusters, makeCluster(name))
   await store.create(resourceBindings, makeNarrowedBinding(['member1', 'member2', 'member3']))
   const context = () => ({
-    ...{ store, config, kinds: SHIPPED_KINDS, karmadaRules: newestRules },
-    ...{ isHub: true, isMember: false, place: 'on this API server', now: Date.parse('2026-11-20T12:00:00Z') },
+    store,
+    config,
+    kinds: SHIPPED_KINDS,
+    karmadaRules: newestRules,
+    isHub: true,
+    isMember: false,
+    place: 'on this API server',
+    now: Date.parse('2026-11-20T12:00:00Z'),
   })
   const { signal } = new AbortController()
   return { store, check: openCheck({ context, folder: undefined, signal }) }

@@ -97,7 +97,14 @@ async function answerQuestion(
   try {
     await copyObjects(folder ? copiesOf(folder) : memberObjects(context), store)
     const report = await checkManifests({
-      ...{ given, store, folder: undefined, config, karmadaRules, namespace, now, signal },
+      given,
+      store,
+      folder: undefined,
+      config,
+      karmadaRules,
+      namespace,
+      now,
+      signal,
       from: files.map(({ file }) => file).join(', '),
       queriesSystems: false,
       failOn: 'ineffective',

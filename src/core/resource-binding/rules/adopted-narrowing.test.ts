@@ -33,8 +33,12 @@ function placed(spec: Partial<ResourceBinding['spec']> = {}, excluded = 'm1,m3')
 
 const input = (stored: ResourceBinding, claims: readonly ClaimAnswer[], more: Partial<BindingInput> = {}) =>
   makeInput({
-    ...{ stored, binding: stored, claims, clusters: lookup('m1', 'm2', 'm3') },
-    ...{ policy: makePolicyInput({ placement: ofPolicy }), ...more },
+    stored,
+    binding: stored,
+    claims,
+    clusters: lookup('m1', 'm2', 'm3'),
+    policy: makePolicyInput({ placement: ofPolicy }),
+    ...more,
   })
 
 /** What admission decides on a write. */

@@ -498,7 +498,10 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     const input = (clusters: string[]) =>
       makeInput({
         binding: { ...stored, spec: { ...stored.spec, ...runsIn(...clusters) } },
-        ...{ stored, claims, clusters: healthy, leavesMovesToLoop: true },
+        stored,
+        claims,
+        clusters: healthy,
+        leavesMovesToLoop: true,
       })
     const chosen = decideBinding(input(['m1']))
     expect(chosen).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: three, ...runsIn('m1') } } })

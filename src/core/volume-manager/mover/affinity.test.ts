@@ -90,7 +90,8 @@ test('the slot of a mover counts only in the namespaces of movers: no Pod can bl
 
 const PREFERRING = {
   affinity: { preferredDuringSchedulingIgnoredDuringExecution: [] },
-  ...{ withoutLabels: [], notOn: [] },
+  withoutLabels: [],
+  notOn: [],
 }
 const fieldTerm = (key: string) => ({
   requiredDuringSchedulingIgnoredDuringExecution: {

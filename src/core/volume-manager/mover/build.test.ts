@@ -13,12 +13,18 @@ const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/
 const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs.example.com', path: '/' } }
 const LOCAL = { sourceType: 'Local', options: { path: '/mnt/local/sales' } }
 const inputOf = (volume: Partial<VolumeConfig>, networks: readonly string[] = []) => ({
-  ...{ manager: makeVolumeManager(), config: makeVolume(volume), placement: { on: 'n1' }, slot: 0, networks },
-  ...{ settings: VOLUME_SETTINGS.movers, localRoots: VOLUME_SETTINGS.localRoots },
+  manager: makeVolumeManager(),
+  config: makeVolume(volume),
+  placement: { on: 'n1' },
+  slot: 0,
+  networks,
+  settings: VOLUME_SETTINGS.movers,
+  localRoots: VOLUME_SETTINGS.localRoots,
 })
 const maintenanceOf = (volume: Partial<VolumeConfig>) => ({
   ...inputOf(volume),
-  ...{ checks: VOLUME_SETTINGS.checks, users: [] },
+  checks: VOLUME_SETTINGS.checks,
+  users: [],
 })
 /** The arguments of the verb, without the common arguments of all movers. */
 const argumentsOf = ({ spec }: Pod) => spec.containers[0]?.args?.slice(1, -4)
@@ -198,10 +204,12 @@ describe('the mover of a maintenance', () => {
   const moverOf = (kind: MaintenanceStatus['kind'], volume: Partial<VolumeConfig>, users: VolumeUser[] = []) =>
     maintenanceMover({
       ...inputOf(volume),
-      ...{ checks, users },
+      checks,
+      users,
       replica: makeReplica({
         path: volume.options?.['path'] ?? PATH,
-        ...{ inUse: true, maintenance: { kind, state: 'Queued', attempt: 4 } },
+        inUse: true,
+        maintenance: { kind, state: 'Queued', attempt: 4 },
       }),
     })
 

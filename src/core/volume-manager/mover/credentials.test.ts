@@ -9,7 +9,9 @@ import { copyOfSecret, credentialsOf, type Secret, secretFor, withCopiedSecret }
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const KEYS = { awsAccessKeyID: base64('id'), awsSecretAccessKey: base64('key') }
 const secret = (data: Record<string, string>): Secret => ({
-  ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'aws-creds', namespace: 'default' } },
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'aws-creds', namespace: 'default' },
   data,
 })
 

@@ -195,16 +195,24 @@ describe('a mover that has not begun', () => {
       name: 'with a final reason',
       status: waiting('InvalidImageName'),
       want: {
-        ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'why' },
-        ...{ retry: true, nodeFault: 'no' },
+        kind: 'failed',
+        node: 'n1',
+        code: 'InvalidImageName',
+        message: 'why',
+        retry: true,
+        nodeFault: 'no',
       },
     },
     {
       name: 'with a final reason without a message',
       status: { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'InvalidImageName' } } }] },
       want: {
-        ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'InvalidImageName' },
-        ...{ retry: true, nodeFault: 'no' },
+        kind: 'failed',
+        node: 'n1',
+        code: 'InvalidImageName',
+        message: 'InvalidImageName',
+        retry: true,
+        nodeFault: 'no',
       },
     },
     {
@@ -328,7 +336,11 @@ describe('the mover of a task', () => {
 
   test('failed when the API server rejected it', () => {
     expect(observe({ refusals }).mover).toEqual({
-      ...{ kind: 'failed', code: 'CreateRefused', message: 'quota exceeded', retry: false, nodeFault: 'no' },
+      kind: 'failed',
+      code: 'CreateRefused',
+      message: 'quota exceeded',
+      retry: false,
+      nodeFault: 'no',
     })
     expect(observe({ movers: [pending], refusals }).mover?.kind).toBe('waiting')
   })
@@ -351,6 +363,11 @@ test.each([
   { code: 'Stalled', node: undefined, nodeFault: 'maybe' },
 ] as const)('a mover that takes too long fails with $code', ({ code, node, nodeFault }) => {
   expect(overdue(code, 'late', node)).toStrictEqual({
-    ...{ kind: 'failed', ...(node && { node }), code, message: 'late', retry: true, nodeFault },
+    kind: 'failed',
+    ...(node && { node }),
+    code,
+    message: 'late',
+    retry: true,
+    nodeFault,
   })
 })

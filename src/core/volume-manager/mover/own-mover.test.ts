@@ -29,7 +29,12 @@ const owners: MoverOwners = {
 const isOwn = (pod: Pod, namespace?: string) => isOwnMover(pod, owners, namespace === undefined ? {} : { namespace })
 const mover = makeMover()
 const leftover = leftoverMover({
-  ...{ key: 'n1:d', node: 'n1', leftover: LEFTOVER, namespace: 'default', slot: 0, settings: VOLUME_SETTINGS.movers },
+  key: 'n1:d',
+  node: 'n1',
+  leftover: LEFTOVER,
+  namespace: 'default',
+  slot: 0,
+  settings: VOLUME_SETTINGS.movers,
 })
 const withMeta = (pod: Pod, metadata: Partial<Pod['metadata']>): Pod => ({
   ...pod,

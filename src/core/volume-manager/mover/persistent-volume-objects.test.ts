@@ -7,7 +7,8 @@ import { buildPersistentVolume, claimOfVolume, nfsExport } from './persistent-vo
 const manager = makeVolumeManager()
 const labels = { key1: 'val1', 'lodestone.dev/volume': volumeKey(manager, 'vol1') }
 const NFS = makeVolume({
-  ...{ sourceType: 'NFS', accessMode: 'ReadOnlyMany' },
+  sourceType: 'NFS',
+  accessMode: 'ReadOnlyMany',
   options: { server: 'nfs.example.com', path: '/exports' },
 })
 const local = { replica: makeReplica({ bytes: 4096 }), node: { name: 'n1', hostname: 'host-1' } }

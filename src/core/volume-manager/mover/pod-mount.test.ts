@@ -8,7 +8,8 @@ import { directoryMount, moverMount, TARGET } from './pod.ts'
 
 const manager = makeVolumeManager()
 const NFS = makeVolume({
-  ...{ sourceType: 'NFS', accessMode: 'ReadOnlyMany' },
+  sourceType: 'NFS',
+  accessMode: 'ReadOnlyMany',
   options: { server: 'nfs.example.com', path: '/exports' },
 })
 const claimName = claimNameOf(manager, NFS)

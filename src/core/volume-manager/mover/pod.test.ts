@@ -28,8 +28,14 @@ function moversOf(volume: Partial<VolumeConfig> = {}) {
       ...common,
       id: config.id,
       deletion: {
-        ...{ index: 0, node: 'n1', path: PATH, nodeLabels: [], state: 'Queued', revision: 'r' },
-        ...{ cause: 'Removed', attempt: 1 },
+        index: 0,
+        node: 'n1',
+        path: PATH,
+        nodeLabels: [],
+        state: 'Queued',
+        revision: 'r',
+        cause: 'Removed',
+        attempt: 1,
       },
     }),
   }
@@ -106,12 +112,14 @@ test('the metadata of a download names its VolumeManager, its volume and its tas
   const { apiVersion, kind, metadata } = moversOf().download
 
   expect({ apiVersion, kind, metadata }).toEqual({
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: {
       name: expect.stringMatching(/^vck-resource-[0-9a-z]{13}-3$/),
       namespace: 'default',
       labels: {
-        ...{ vckname: 'sales', vcid: 'vol1' },
+        vckname: 'sales',
+        vcid: 'vol1',
         'lodestone.dev/volume': expect.stringMatching(/^4b1d-/),
         'lodestone.dev/mover': 'download',
         'lodestone.dev/mover-slot': '1',
@@ -124,7 +132,10 @@ test('the metadata of a download names its VolumeManager, its volume and its tas
       },
       ownerReferences: [
         {
-          ...{ apiVersion: 'vck.intelai.org/v1alpha1', kind: 'VolumeManager', name: 'sales', uid: '4b1d' },
+          apiVersion: 'vck.intelai.org/v1alpha1',
+          kind: 'VolumeManager',
+          name: 'sales',
+          uid: '4b1d',
           controller: true,
         },
       ],

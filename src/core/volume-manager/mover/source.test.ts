@@ -53,7 +53,9 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     volume: {
       options: {
         sourceURL: 's3://lake/',
-        ...{ pathStyle: 'F', requesterPays: 'true', requestHeaders: '{"X-Tenant": "sales"}' },
+        pathStyle: 'F',
+        requesterPays: 'true',
+        requestHeaders: '{"X-Tenant": "sales"}',
       },
     },
     want: { requests: ['--path-style', 'false', '--requester-pays', 'true', '--header', 'x-tenant:sales'] },

@@ -21,7 +21,8 @@ function skip(
   } = {},
 ) {
   const manager = makeVolumeManager([volume], {
-    ...{ uid: '4b1d', finalizers: ['lodestone.dev/volumes'] },
+    uid: '4b1d',
+    finalizers: ['lodestone.dev/volumes'],
     ...(isDeleted && { deletionTimestamp: at(-5) }),
     status: { volumes: [{ id: 'vol1', nodeAffinity: {}, deletions: [deletion, ...more].map(makeDeletion) }] },
   })

@@ -6,9 +6,19 @@ import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { type DeletionObservation, startDeleting, stepDeletion } from './deletion.ts'
 
 const DEFAULTS: DeletionObservation = {
-  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
-  ...{ isLeftover: false, nodeReady: true, claimed: false },
-  ...{ evenInUse: false, written: false, settings: VOLUME_SETTINGS, now: NOW },
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  nodeGone: false,
+  labelled: false,
+  users: [],
+  isLeftover: false,
+  nodeReady: true,
+  claimed: false,
+  evenInUse: false,
+  written: false,
+  settings: VOLUME_SETTINGS,
+  now: NOW,
 }
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const users = (...names: string[]) => names.map((name) => ({ pod: `default/${name}`, node: 'n1' }))

@@ -5,7 +5,10 @@ import type { NodeFailure } from '../../../api/volume-status.ts'
 import { mayContinue, nodesToAvoid, recordNodeFailure } from './download.ts'
 
 const failed = (more: Partial<NodeFailure> = {}): NodeFailure => ({
-  ...{ node: 'n1', reason: 'Unexpected', failures: 1, retryTime: at(60) },
+  node: 'n1',
+  reason: 'Unexpected',
+  failures: 1,
+  retryTime: at(60),
   ...more,
 })
 

@@ -9,19 +9,29 @@ import { divideReplica } from './replica.ts'
 
 const READY_NODE: NodeState = { kind: 'present', uid: 'u1', unreadySince: undefined, isReady: true }
 const unready = (seconds?: number): NodeState => ({
-  ...{ kind: 'present', uid: 'u1', isReady: false },
+  kind: 'present',
+  uid: 'u1',
+  isReady: false,
   unreadySince: seconds === undefined ? undefined : NOW + seconds * 1000,
 })
 const RUNNING: MoverState = { kind: 'running', node: 'n2' }
 const STARTING: MoverState = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' }
 const failure = (more: object = {}): MoverState => ({
-  ...{ kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, nodeFault: 'no' as const },
+  kind: 'failed',
+  code: 'AccessDenied',
+  message: 'no',
+  retry: true,
+  nodeFault: 'no' as const,
   ...more,
 })
 const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node: 'n2', bytes: 9, ...more })
 const makeDownload = (replica: Partial<ReplicaStatus>) => divideReplica(makeReplica(replica)).download
 const DEFAULTS: DownloadObservation = {
-  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), node: READY_NODE, nodeHasData: false },
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  node: READY_NODE,
+  nodeHasData: false,
   ...{
     isDeletionPending: false,
     hasChanges: false,
@@ -44,7 +54,12 @@ interface Case {
 
 const queued = { state: 'Queued', node: undefined } as unknown as Partial<ReplicaStatus>
 const failed: Partial<ReplicaStatus> = {
-  ...{ state: 'Failed', attempt: 2, failures: 1, reason: 'NoSpace', message: 'full', retryTime: at(30) },
+  state: 'Failed',
+  attempt: 2,
+  failures: 1,
+  reason: 'NoSpace',
+  message: 'full',
+  retryTime: at(30),
 }
 const downloading: Partial<ReplicaStatus> = { state: 'Downloading', node: 'n2', bytes: 5, progressTime: at(-10) }
 
@@ -97,7 +112,9 @@ test.each<Case>([
     replica: { state: 'Starting' } as Partial<ReplicaStatus>,
     observed: { mover: failure({ node: 'n2', code, nodeFault: 'maybe' }) },
     want: {
-      ...{ state: 'Failed' as const, node: undefined, retryTime: at(10) },
+      state: 'Failed' as const,
+      node: undefined,
+      retryTime: at(10),
       nodeFailures: [{ node: 'n2', reason: code, failures: 1, retryTime: at(60) }],
     },
     due: 10,
@@ -107,7 +124,9 @@ test.each<Case>([
     replica: downloading,
     observed: { mover: failure({ node: 'n2', code: 'Unreachable', nodeFault: 'maybe', bytes: 7 }) },
     want: {
-      ...{ state: 'Failed', node: 'n2', bytes: 5 },
+      state: 'Failed',
+      node: 'n2',
+      bytes: 5,
       nodeFailures: [{ node: 'n2', reason: 'Unreachable', failures: 1, bytes: 7, retryTime: at(60) }],
     },
     due: 10,
@@ -120,7 +139,9 @@ test.each<Case>([
     },
     observed: { mover: failure({ node: 'n2', code: 'Unexpected', nodeFault: 'maybe', bytes: 7 }) },
     want: {
-      ...{ state: 'Failed', node: undefined, bytes: undefined },
+      state: 'Failed',
+      node: undefined,
+      bytes: undefined,
       nodeFailures: [{ node: 'n2', reason: 'Unexpected', failures: 3, bytes: 7, retryTime: at(240) }],
     },
     due: 10,
@@ -144,7 +165,8 @@ test.each<Case>([
   {
     name: 'Failed retries when a node changes, if movers failed on other nodes',
     replica: {
-      ...{ ...failed, reason: 'StartError' },
+      ...failed,
+      reason: 'StartError',
       nodeFailures: [{ node: 'n1', reason: 'StartError', failures: 2, retryTime: at(60) }],
     },
     observed: { retryTriggers: new Set(['node']) },
@@ -232,8 +254,15 @@ test.each<Case>([
     replica: { ...downloading, failures: 2, totalBytes: 9 },
     observed: { mover: succeeded() },
     want: {
-      ...{ state: 'Ready', node: 'n2', nodeUID: 'u1', bytes: 9, since: at(0) },
-      ...{ failures: undefined, totalBytes: undefined, progressTime: undefined, reason: undefined },
+      state: 'Ready',
+      node: 'n2',
+      nodeUID: 'u1',
+      bytes: 9,
+      since: at(0),
+      failures: undefined,
+      totalBytes: undefined,
+      progressTime: undefined,
+      reason: undefined,
     },
   },
   {
@@ -241,8 +270,13 @@ test.each<Case>([
     replica: { ...downloading, failures: 1 },
     observed: { mover: succeeded(), nodeHasData: true },
     want: {
-      ...{ state: 'Queued', reason: 'NodeTaken', message: 'node n2 has the data already', attempt: 2 },
-      ...{ node: undefined, failures: 1, bytes: undefined },
+      state: 'Queued',
+      reason: 'NodeTaken',
+      message: 'node n2 has the data already',
+      attempt: 2,
+      node: undefined,
+      failures: 1,
+      bytes: undefined,
     },
     due: 60,
   },
@@ -251,7 +285,10 @@ test.each<Case>([
     replica: { state: 'Starting', node: undefined } as unknown as Partial<ReplicaStatus>,
     observed: { mover: RUNNING, isDeletionPending: true },
     want: {
-      ...{ state: 'Queued', reason: 'DeletionPending', attempt: 2, node: undefined },
+      state: 'Queued',
+      reason: 'DeletionPending',
+      attempt: 2,
+      node: undefined,
       message: 'earlier data of the volume on node n2 is deleted first',
     },
     due: 60,
@@ -268,8 +305,14 @@ test.each<Case>([
     replica: { ...downloading, failures: 1 },
     observed: { mover: succeeded({ scheduledAt: NOW - 20_000 }), node: { ...READY_NODE, createdAt: NOW - 10_000 } },
     want: {
-      ...{ state: 'Queued', reason: 'NodeReplaced', attempt: 2, node: 'n2', nodeUID: undefined, bytes: 5 },
-      ...{ message: 'node n2 was replaced; a mover checks its data', failures: undefined },
+      state: 'Queued',
+      reason: 'NodeReplaced',
+      attempt: 2,
+      node: 'n2',
+      nodeUID: undefined,
+      bytes: 5,
+      message: 'node n2 was replaced; a mover checks its data',
+      failures: undefined,
     },
     due: 60,
   },
@@ -381,8 +424,14 @@ test.each<Case>([
     replica: { nodeUID: 'u1', bytes: 9, failures: 1 },
     observed: { node: { kind: 'deleted' } },
     want: {
-      ...{ state: 'Queued', reason: 'NodeGone', message: 'node n1 was deleted', attempt: 2 },
-      ...{ node: undefined, nodeUID: undefined, bytes: undefined, failures: undefined },
+      state: 'Queued',
+      reason: 'NodeGone',
+      message: 'node n1 was deleted',
+      attempt: 2,
+      node: undefined,
+      nodeUID: undefined,
+      bytes: undefined,
+      failures: undefined,
     },
     due: 60,
   },
@@ -466,7 +515,10 @@ test('lost data is downloaded again on its node, with its files verified', () =>
 
 test('evicted data is on no node', () => {
   expect(evictData(makeDownload({ nodeUID: 'u1', bytes: 9, since: at(-9) }), 'DiskPressure', NOW)).toEqual({
-    ...{ state: 'Evicted', attempt: 1, since: at(0), reason: 'DiskPressure' },
+    state: 'Evicted',
+    attempt: 1,
+    since: at(0),
+    reason: 'DiskPressure',
     message: 'deleted on n1, which is short of disk',
   })
 })

@@ -16,8 +16,17 @@ const LOCAL = makeVolume({ sourceType: 'Local', options: { path: '/mnt/a' } })
 const phase = ((NOW / 1000 - 1) % DAY) / DAY
 
 const observedOf = (more: Partial<MaintenanceObservation> = {}): MaintenanceObservation => ({
-  ...{ config: READ_ONLY, mover: undefined, progress: undefined, retryTriggers: new Set() },
-  ...{ isCurrent: true, isNodeReady: true, users: [], requests: {}, phase, settings, now: NOW },
+  config: READ_ONLY,
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  isCurrent: true,
+  isNodeReady: true,
+  users: [],
+  requests: {},
+  phase,
+  settings,
+  now: NOW,
   ...more,
 })
 /** Steps the maintenance of a replica. */
@@ -32,7 +41,10 @@ const running = (more: Partial<MaintenanceStatus> = {}): Partial<ReplicaStatus> 
   maintenances: 3,
 })
 const queued = (kind: MaintenanceStatus['kind'], more: object = {}) => ({
-  ...{ kind, attempt: 1, state: 'Queued', since: at(0) },
+  kind,
+  attempt: 1,
+  state: 'Queued',
+  since: at(0),
   ...more,
 })
 const failedWith = (code: string, retry = true) =>
@@ -140,7 +152,10 @@ describe('the maintenance of a ready replica', () => {
       more: { requests: { refresh: 'a' }, users: [{ pod: 'default/old', node: 'n1', startTime: at(-60) }] },
       want: {
         ...queued('Refresh', { request: 'a' }),
-        ...{ state: 'Failed', reason: 'InUse', message: 'in use by default/old', retryTime: at(600) },
+        state: 'Failed',
+        reason: 'InUse',
+        message: 'in use by default/old',
+        retryTime: at(600),
       },
     },
     {
@@ -171,7 +186,9 @@ describe('the maintenance of a ready replica', () => {
     {
       name: 'is retried at once when a Secret changed',
       replica: {
-        ...{ checkedTime: at(0), refreshedTime: at(-9999), maintenances: 1 },
+        checkedTime: at(0),
+        refreshedTime: at(-9999),
+        maintenances: 1,
         maintenance: { kind: 'Refresh', state: 'Failed', attempt: 1, failures: 2, retryTime: at(1) },
       },
       more: { config: REFRESHED, retryTriggers: new Set(['secret'] as const) },
@@ -241,7 +258,11 @@ describe('a check', () => {
 
     expect(next).toEqual({
       maintenances: 3,
-      ...{ checkedTime: at(0), handledCheck: 'r', requestedCheckTime: at(0), oldTrees: 1, replacedTime: at(-50) },
+      checkedTime: at(0),
+      handledCheck: 'r',
+      requestedCheckTime: at(0),
+      oldTrees: 1,
+      replacedTime: at(-50),
     })
   })
 

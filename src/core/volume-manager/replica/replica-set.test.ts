@@ -6,8 +6,13 @@ import { abandonNode, arrangeReplicas, deleteAll, type ReplicaSet, type Wanted }
 
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
 const wanted = (count: number, more: Partial<Wanted> = {}): Wanted => ({
-  ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]) },
-  ...{ allows: () => true, admits: () => true, labelsOf: () => [LABEL], mustStay: () => false },
+  revision: 'r',
+  path: PATH,
+  counts: new Map([[undefined, count]]),
+  allows: () => true,
+  admits: () => true,
+  labelsOf: () => [LABEL],
+  mustStay: () => false,
   ...more,
 })
 const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({

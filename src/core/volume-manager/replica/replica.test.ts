@@ -186,8 +186,17 @@ test('an evicted replica is on no node, and no pod uses it', () => {
   const replica = makeReplica({ inUse: true, lastUsedTime: at(-9), bytes: 9, uploads: 2, checkedTime: at(-99) })
 
   expect(evictReplica(replica, 'HighWatermark', NOW)).toEqual({
-    ...{ index: 0, revision: 'r', path: PATH, state: 'Evicted', attempt: 1, since: at(0), reason: 'HighWatermark' },
-    ...{ message: expect.stringContaining('n1'), lastUsedTime: at(-9), uploads: 2, checkedTime: at(-99) },
+    index: 0,
+    revision: 'r',
+    path: PATH,
+    state: 'Evicted',
+    attempt: 1,
+    since: at(0),
+    reason: 'HighWatermark',
+    message: expect.stringContaining('n1'),
+    lastUsedTime: at(-9),
+    uploads: 2,
+    checkedTime: at(-99),
   })
 })
 
@@ -232,14 +241,19 @@ describe('a node that a failed mover left', () => {
 describe('an upload is observed', () => {
   const resync = makeVolume({ options: { ...config.options, resync: 'true' } })
   const replica = makeReplica({
-    ...{ lastUsedTime: at(-60), uploads: 4 },
+    lastUsedTime: at(-60),
+    uploads: 4,
     upload: { state: 'Uploading', attempt: 4, since: at(-30) },
   })
   const moverOfAttempt = (attempt: number) => {
     const upload = { state: 'Uploading', attempt, since: at(-30) } as const
     const { movers: settings } = VOLUME_SETTINGS
     const pod = uploadMover({
-      ...{ manager: makeVolumeManager(), config: resync, replica: { ...replica, upload }, slot: 0, settings },
+      manager: makeVolumeManager(),
+      config: resync,
+      replica: { ...replica, upload },
+      slot: 0,
+      settings,
       networks: [],
       localRoots: [],
     })
@@ -331,12 +345,16 @@ test('a replica on no node has no labels', () => {
 
 test('a VolumeManager with very many replicas records few node failures of each', () => {
   const nodeFailures = Array.from({ length: 16 }, (_, i) => ({
-    ...{ node: `n${i}`, reason: 'Unreachable', failures: 1, retryTime: at(60) },
+    node: `n${i}`,
+    reason: 'Unreachable',
+    failures: 1,
+    retryTime: at(60),
   }))
   const failed = makeReplica({ state: 'Failed', retryTime: at(60), nodeFailures })
   const recorded = (...counts: number[]) => {
     const volumes = counts.map((count, i) => ({
-      ...{ id: `vol${i + 1}`, nodeAffinity: {} },
+      id: `vol${i + 1}`,
+      nodeAffinity: {},
       replicas: Array.from({ length: count }, (_, index) => ({ ...failed, index })),
     }))
     const manager = { ...makeVolumeManager(), status: { volumes } }

@@ -46,7 +46,11 @@ describe('a new state', () => {
 
   test('keeps its beginning when it is the same state, with the new reason and message', () => {
     expect(enter(failed, 'Failed', NOW, { reason: 'C', message: 'D' })).toEqual({
-      ...{ state: 'Failed', attempt: 3, since: at(-60), reason: 'C', message: 'D' },
+      state: 'Failed',
+      attempt: 3,
+      since: at(-60),
+      reason: 'C',
+      message: 'D',
     })
   })
 
@@ -70,8 +74,13 @@ describe('a failure', () => {
 
     expect(fail(before, { code: 'NoSpace', message: 'full', retry }, NOW)).toEqual({
       next: {
-        ...{ state: 'Failed', attempt: 3, since: at(0), reason: 'NoSpace', message: 'full' },
-        ...{ failures: (failures ?? 0) + 1, retryTime: at(seconds) },
+        state: 'Failed',
+        attempt: 3,
+        since: at(0),
+        reason: 'NoSpace',
+        message: 'full',
+        failures: (failures ?? 0) + 1,
+        retryTime: at(seconds),
       },
       dueAt: fromTime(at(seconds)),
     })
@@ -94,7 +103,11 @@ describe('a failure', () => {
 
 describe('the work of a mover', () => {
   const observe = (more: Partial<Observation>): Observation => ({
-    ...{ mover: RUNNING, progress: undefined, retryTriggers: new Set(), settings: VOLUME_SETTINGS, now: NOW },
+    mover: RUNNING,
+    progress: undefined,
+    retryTriggers: new Set(),
+    settings: VOLUME_SETTINGS,
+    now: NOW,
     ...more,
   })
   const failedWith = (reason: string) => ({ state: 'Failed', reason, failures: 1 })
@@ -191,15 +204,23 @@ test.each([
 test('a preempted mover is no failure: its work waits again, with a doubled back-off', () => {
   const preempted = { ...work, bytes: 5, files: 1, progressTime: at(-1), failures: 2 }
   const observation: Observation = {
-    ...{ mover: { kind: 'preempted', node: 'n1' }, progress: undefined, retryTriggers: new Set() },
-    ...{ settings: VOLUME_SETTINGS, now: NOW },
+    mover: { kind: 'preempted', node: 'n1' },
+    progress: undefined,
+    retryTriggers: new Set(),
+    settings: VOLUME_SETTINGS,
+    now: NOW,
   }
   const again = (preemptions?: number) =>
     stepWork({ ...preempted, ...(preemptions !== undefined && { preemptions }) }, observation)
 
   expect(again()).toEqual({
     next: {
-      ...{ state: 'Queued', attempt: 4, since: at(0), failures: 2, preemptions: 1, retryTime: at(30) },
+      state: 'Queued',
+      attempt: 4,
+      since: at(0),
+      failures: 2,
+      preemptions: 1,
+      retryTime: at(30),
       reason: 'Preempted',
       message: 'its mover was stopped, because movers of other namespaces wait; the next one continues its work',
     },

@@ -11,8 +11,12 @@ const withOptions = (options: Record<string, string>) =>
 const RESYNC = withOptions({ resync: 'true' })
 const EVERY_HOUR = withOptions({ resync: 'true', resyncInterval: '1h' })
 const DEFAULTS: UploadObservation = {
-  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), config: RESYNC },
-  ...{ settings: VOLUME_SETTINGS, now: NOW },
+  mover: undefined,
+  progress: undefined,
+  retryTriggers: new Set(),
+  config: RESYNC,
+  settings: VOLUME_SETTINGS,
+  now: NOW,
 }
 /** Steps the upload of a replica. */
 function step(replica: ReplicaStatus, observed: UploadObservation) {
@@ -20,7 +24,9 @@ function step(replica: ReplicaStatus, observed: UploadObservation) {
   return stepUpload(upload, { ...download, ...use }, observed)
 }
 const upload = (more: Partial<UploadStatus> = {}): UploadStatus => ({
-  ...{ state: 'Uploading', attempt: 4, since: at(-30) },
+  state: 'Uploading',
+  attempt: 4,
+  since: at(-30),
   ...more,
 })
 
@@ -154,7 +160,11 @@ describe('an upload', () => {
       },
       want: {
         upload: upload({
-          ...{ state: 'Failed', since: at(0), reason: 'AccessDenied', message: 'no', failures: 2 },
+          state: 'Failed',
+          since: at(0),
+          reason: 'AccessDenied',
+          message: 'no',
+          failures: 2,
           retryTime: at(20),
         }),
       },
@@ -168,7 +178,12 @@ describe('an upload', () => {
       },
       want: {
         upload: upload({
-          ...{ state: 'Failed', since: at(0), reason: 'WriteConflict', message: 'a', failures: 1, retryTime: at(60) },
+          state: 'Failed',
+          since: at(0),
+          reason: 'WriteConflict',
+          message: 'a',
+          failures: 1,
+          retryTime: at(60),
           isPermanent: true,
         }),
         uploadedTime: at(-30),
@@ -178,9 +193,15 @@ describe('an upload', () => {
     {
       name: 'is tried again after a conflict without new changes, until it is resolved',
       replica: {
-        ...{ uploads: 3, lastUsedTime: at(-60), uploadedTime: at(-30) },
+        uploads: 3,
+        lastUsedTime: at(-60),
+        uploadedTime: at(-30),
         upload: upload({
-          ...{ state: 'Failed', reason: 'WriteConflict', message: 's3://a', failures: 1, isPermanent: true },
+          state: 'Failed',
+          reason: 'WriteConflict',
+          message: 's3://a',
+          failures: 1,
+          isPermanent: true,
           retryTime: at(0),
         }),
       },
@@ -198,8 +219,12 @@ describe('an upload', () => {
       replica: { ...used, upload: upload() },
       want: {
         upload: upload({
-          ...{ state: 'Failed', since: at(0), reason: 'PodDeleted', message: 'the mover pod was deleted' },
-          ...{ failures: 1, retryTime: at(10) },
+          state: 'Failed',
+          since: at(0),
+          reason: 'PodDeleted',
+          message: 'the mover pod was deleted',
+          failures: 1,
+          retryTime: at(10),
         }),
       },
       due: 10,

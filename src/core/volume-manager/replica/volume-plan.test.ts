@@ -283,7 +283,10 @@ describe('the plan of a volume', () => {
       replicas: [
         makeReplica({ ...current, ...ready, index: 0 }),
         makeReplica({
-          ...{ ...current, ...ready, index: 1, upload: { ...work, state: 'Queued' } },
+          ...current,
+          ...ready,
+          index: 1,
+          upload: { ...work, state: 'Queued' },
           maintenance: { ...work, kind: 'Check', state: 'Queued' },
         }),
       ],
@@ -307,8 +310,16 @@ describe('the plan of a volume', () => {
     const upload = { state: 'Uploading', attempt: 1, since: at(-9) } as const
     const task = { manager: 'default/sales', id: 'vol1', role: 'upload', index: 0, attempt: 1 } as const
     const message = terminationMessage({
-      ...{ v: 1, verb: 'upload', outcome: 'failed', attempt: 1, code: 'WriteConflict', retry: false },
-      ...{ bytes: 1, files: 1, movedBytes: 1, message: 's3://lake/sales/a' },
+      v: 1,
+      verb: 'upload',
+      outcome: 'failed',
+      attempt: 1,
+      code: 'WriteConflict',
+      retry: false,
+      bytes: 1,
+      files: 1,
+      movedBytes: 1,
+      message: 's3://lake/sales/a',
     })
     const containerStatuses = [{ name: 'mover', state: { terminated: { exitCode: 3, message } } }]
     const pod = asTask(task, makeMover({}, { phase: 'Failed', containerStatuses }, 'n1'))
@@ -455,7 +466,9 @@ describe('the plan of a volume', () => {
     { name: 'on a node that is not skipped yet', node: makeNode('n1', { unreadySince: at(-599) }), stopping: 1 },
     {
       name: 'on a node that is not ready, of a VolumeManager that stays',
-      ...{ isDeleted: false, node: makeNode('n1', { unreadySince: at(-600) }), stopping: 1 },
+      isDeleted: false,
+      node: makeNode('n1', { unreadySince: at(-600) }),
+      stopping: 1,
     },
   ])('waits for a deleted mover $name: $stopping', ({ isDeleted = true, deletedPod = true, node, stopping }) => {
     const mover = makeMover({ path: '/other', index: 9 }, { phase: 'Running' }, 'n1')

@@ -41,7 +41,10 @@ const VALUES: ValueCases[] = [
     ],
   },
   {
-    ...{ name: 'endpoint', rule: rules.endpoint('e'), option: 'e', valid: ['http://s3:9000', 'http://127.9.0.1'] },
+    name: 'endpoint',
+    rule: rules.endpoint('e'),
+    option: 'e',
+    valid: ['http://s3:9000', 'http://127.9.0.1'],
     invalid: [
       ['s3:9000', 'Invalid'],
       ['http://127.0.0.1', 'Invalid'],

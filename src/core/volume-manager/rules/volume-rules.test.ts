@@ -7,11 +7,26 @@ import { volumeProblems } from './volume-rules.ts'
 const fieldsOf = (config: VolumeConfig) => volumeProblems(config, DEFAULT_VOLUME_LIMITS).map(({ field }) => field)
 /** Every option that a rule of any source type checks, with an invalid value. */
 const INVALID_OPTIONS = {
-  ...{ awsCredentialsSecretName: 'No Name', sourceURL: 'lake', endpointURL: 's3', region: 'a b', verify: 'twice' },
-  ...{ timeoutForDataDownload: '5', distributionStrategy: 'a', resync: 'yes', resyncInterval: '0s', dataPath: '/etc' },
-  ...{ server: 'a b', path: 'a', s3GatewayURL: 's3', pachydermServiceAddress: 'a/b', pachAuthSecretName: 'No Name' },
-  ...{ outputPath: '../up', secretNamespace: 'other' },
-  ...{ pathStyle: 'virtual', requesterPays: 'yes', requestHeaders: '{"host": "x"}' },
+  awsCredentialsSecretName: 'No Name',
+  sourceURL: 'lake',
+  endpointURL: 's3',
+  region: 'a b',
+  verify: 'twice',
+  timeoutForDataDownload: '5',
+  distributionStrategy: 'a',
+  resync: 'yes',
+  resyncInterval: '0s',
+  dataPath: '/etc',
+  server: 'a b',
+  path: 'a',
+  s3GatewayURL: 's3',
+  pachydermServiceAddress: 'a/b',
+  pachAuthSecretName: 'No Name',
+  outputPath: '../up',
+  secretNamespace: 'other',
+  pathStyle: 'virtual',
+  requesterPays: 'yes',
+  requestHeaders: '{"host": "x"}',
 }
 const INVALID_AZURE_OPTIONS = { ...INVALID_OPTIONS, azureCredentialsSecretName: 'No Name' }
 const AZURE = ['azureCredentialsSecretName', 'sourceURL', 'endpointURL', 'verify'].map((name) => `options.${name}`)
@@ -58,8 +73,13 @@ describe('a volume with every rule broken', () => {
     { sourceType: 'FTP', fields: ['sourceType'] },
   ])('of $sourceType has these problems', ({ sourceType, fields, options = INVALID_OPTIONS }) => {
     const config = makeVolume({
-      ...{ sourceType, labels: {}, replicas: 0, accessMode: 'Never', capacity: 'much', options },
-      ...{ mover: { image: 'other' } },
+      sourceType,
+      labels: {},
+      replicas: 0,
+      accessMode: 'Never',
+      capacity: 'much',
+      options,
+      mover: { image: 'other' },
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } },
     })
 
@@ -88,7 +108,9 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   {
     name: 'a directory for NFS',
     config: {
-      ...{ sourceType: 'NFS', accessMode: 'ReadOnlyMany', volumeType: 'hostPath' },
+      sourceType: 'NFS',
+      accessMode: 'ReadOnlyMany',
+      volumeType: 'hostPath',
       options: { server: 'nfs.example.com', path: '/' },
     },
     want: ['volumeType'],
@@ -101,7 +123,8 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   {
     name: 'a copy on every node and changes to write back',
     config: {
-      ...{ onEveryNode: true, replicas: undefined as never },
+      onEveryNode: true,
+      replicas: undefined as never,
       options: { awsCredentialsSecretName: 'a', sourceURL: 's3://lake/sales/', resync: 'true' },
     },
     want: ['onEveryNode'],
@@ -109,7 +132,10 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   {
     name: 'NFS on every node',
     config: {
-      ...{ onEveryNode: true, sourceType: 'NFS', accessMode: 'ReadWriteMany', capacity: '5Gi' },
+      onEveryNode: true,
+      sourceType: 'NFS',
+      accessMode: 'ReadWriteMany',
+      capacity: '5Gi',
       options: { server: 's', path: '/p' },
     },
     want: ['onEveryNode'],

@@ -32,7 +32,10 @@ function planOf({
   movers = [] as readonly MoverPod[],
 } = {}): VolumePlan {
   return {
-    ...{ id: 'vol1', config: makeVolume({ nodeAffinity }), moverConfig: undefined, before: undefined },
+    id: 'vol1',
+    config: makeVolume({ nodeAffinity }),
+    moverConfig: undefined,
+    before: undefined,
     set: { replicas, deletions, nextIndex: 10 },
     wanted: {
       ...{
@@ -45,7 +48,11 @@ function planOf({
       },
       labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),
     },
-    ...{ problems: [], shortage: undefined, movers, orphans: [], stopping: [] },
+    problems: [],
+    shortage: undefined,
+    movers,
+    orphans: [],
+    stopping: [],
   }
 }
 

@@ -168,8 +168,13 @@ describe('of the movers that may be preempted,', () => {
     },
   ])('$name', ({ waiting, more, want }) => {
     const found = moverToPreempt(own, {
-      ...{ waiting, active: own, served: new Map(), now: NOW, ...limits(3, 9) },
-      ...{ isStopping: () => false, couldRunOn: () => false },
+      waiting,
+      active: own,
+      served: new Map(),
+      now: NOW,
+      ...limits(3, 9),
+      isStopping: () => false,
+      couldRunOn: () => false,
       ...more,
     })
 

@@ -9,14 +9,25 @@ import { isInQueue } from './queue.ts'
 import { firstManagers, grantSlots, moverAllowance, type SharesInput } from './shares.ts'
 
 const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
-  ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
+  index: since,
+  state: 'Queued',
+  revision: 'r',
+  attempt: 1,
+  since: toTime(NOW + since * 1000),
   ...more,
 })
 const pinned = (since: number) => queued(since, { node: 'n1' })
 const ready = (more: Partial<ReplicaStatus> = {}) => queued(0, { state: 'Ready', ...more })
 const deletion = (since: number, state: 'Queued' | 'Waiting' = 'Queued') => ({
-  ...{ index: since, node: 'n1', path: '/data', nodeLabels: [], revision: 'r', cause: 'ScaledDown', attempt: 1 },
-  ...{ state, since: toTime(NOW + since * 1000) },
+  index: since,
+  node: 'n1',
+  path: '/data',
+  nodeLabels: [],
+  revision: 'r',
+  cause: 'ScaledDown',
+  attempt: 1,
+  state,
+  since: toTime(NOW + since * 1000),
 })
 const upload = (since: number) => ready({ upload: { state: 'Queued', attempt: 1, since: toTime(NOW + since * 1000) } })
 const check = (since: number) =>

@@ -33,7 +33,11 @@ const runs = (namespace: string, node = 'n9', slot = 0): Pod => {
 }
 
 const input = (waiting: VolumeManager[], more: Partial<SharesInput> = {}): SharesInput => ({
-  ...{ waiting, active: [], served: new Map(), settings: { maxInAll: 3, maxPerNode: 2 }, now: NOW },
+  waiting,
+  active: [],
+  served: new Map(),
+  settings: { maxInAll: 3, maxPerNode: 2 },
+  now: NOW,
   ...more,
 })
 
@@ -155,7 +159,8 @@ test('a VolumeManager may start as many movers on each node as it has slots ther
   const settings = { maxInAll: 9, maxPerNode: 2 }
 
   expect(moverAllowance('a/1', input(waiting, { settings }))).toEqual({
-    ...{ slots: 2, active: [] },
+    slots: 2,
+    active: [],
     onNodes: new Map([
       ['n1', 1],
       ['n2', 1],

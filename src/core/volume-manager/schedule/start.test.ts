@@ -30,11 +30,16 @@ const queued = makeReplica({ ...current, path, state: 'Queued', node: undefined 
 
 const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs', path: '/' } } as const
 const mounted: ReplicaStatus = {
-  ...{ index: 0, state: 'Queued', attempt: 1, since: at(0) },
+  index: 0,
+  state: 'Queued',
+  attempt: 1,
+  since: at(0),
   revision: revisionOf({ ...config, ...NFS }),
 }
 const claimNamed = (name: string): PersistentVolumeClaim => ({
-  ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } },
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name, namespace: 'default' },
 })
 const claim = claimNamed(claimNameOf(makeVolumeManager([NFS]), { ...config, ...NFS }))
 
@@ -202,7 +207,8 @@ describe('the slots', () => {
     const deletions = [makeDeletion({ index: 7, state: 'Queued', node: 'n3', path: '/old', nodeLabels: [] })]
 
     const { tasks, sets } = start([{ replicas: [queued] }, { replicas: [second], deletions }], {
-      ...{ configs, ...slots(count) },
+      configs,
+      ...slots(count),
     })
 
     expect(tasks).toEqual(want)

@@ -4,7 +4,8 @@ import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { listChanges } from './changes.ts'
 
 const quota = (attempt: number) => ({
-  ...{ reason: 'CreateRefused', attempt },
+  reason: 'CreateRefused',
+  attempt,
   message: `pods "vck-resource-a-${attempt}" is forbidden: exceeded quota: few, used: pods=${attempt}`,
 })
 const security = { reason: 'CreateRefused', message: 'violates PodSecurity' }

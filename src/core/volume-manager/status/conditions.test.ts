@@ -100,7 +100,12 @@ describe('the status for kubectl get', () => {
 
 describe('the whole status', () => {
   const condition = (type: string, status: 'True' | 'False', reason: string, message: string) => ({
-    ...{ type, status, reason, message, observedGeneration: 3, lastTransitionTime: new Date(NOW).toISOString() },
+    type,
+    status,
+    reason,
+    message,
+    observedGeneration: 3,
+    lastTransitionTime: new Date(NOW).toISOString(),
   })
   const statusWith = (summaries: VolumeSummary[]) =>
     buildManagerStatus(
@@ -114,7 +119,12 @@ describe('the whole status', () => {
     const done = 'successfully deployed all sub-resources'
 
     expect(statusWith(summaries)).toEqual({
-      ...{ state: 'Running', message: done, observedGeneration: 3, ready: '2/2', nodes: 'n1,n2', replicas: '2/2' },
+      state: 'Running',
+      message: done,
+      observedGeneration: 3,
+      ready: '2/2',
+      nodes: 'n1,n2',
+      replicas: '2/2',
       volumes: summaries.map(({ status }) => status),
       conditions: [
         condition('Ready', 'True', 'Deployed', done),
@@ -131,7 +141,9 @@ describe('the whole status', () => {
     const done = 'successfully deployed all sub-resources'
 
     expect(statusWith(summaries)).toMatchObject({
-      ...{ state: 'Running', ready: '2/2', nodes: 'n1' },
+      state: 'Running',
+      ready: '2/2',
+      nodes: 'n1',
       conditions: [
         condition('Ready', 'True', 'Deployed', done),
         condition('ReplicasReady', 'False', 'Deployed', 'vol1: 1 ready; vol2: 1 ready (Queued)'),
@@ -147,7 +159,8 @@ describe('the whole status', () => {
     const text = 'vol1: 1 ready; vol2: 0 ready'
 
     expect(statusWith(summaries)).toMatchObject({
-      ...{ state: 'Pending', ready: '1/2' },
+      state: 'Pending',
+      ready: '1/2',
       conditions: [
         condition('Ready', 'False', 'Deploying', text),
         condition('ReplicasReady', 'False', 'Deploying', text),

@@ -23,13 +23,25 @@ function planOf({
   ...more
 }: Partial<VolumePlan> & { count?: number; replicas?: ReplicaStatus[] } = {}): VolumePlan {
   return {
-    ...{ id: 'vol1', config, moverConfig: config, before: undefined },
+    id: 'vol1',
+    config,
+    moverConfig: config,
+    before: undefined,
     set: { replicas, deletions: [], nextIndex: 3 },
     wanted: {
-      ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true, admits: () => true },
-      ...{ labelsOf: () => [], mustStay: () => false },
+      revision: 'r',
+      path: PATH,
+      counts: new Map([[undefined, count]]),
+      allows: () => true,
+      admits: () => true,
+      labelsOf: () => [],
+      mustStay: () => false,
     },
-    ...{ problems: [], shortage: undefined, movers: [], orphans: [], stopping: [] },
+    problems: [],
+    shortage: undefined,
+    movers: [],
+    orphans: [],
+    stopping: [],
     ...more,
   }
 }
@@ -173,7 +185,8 @@ describe('a volume', () => {
     {
       name: 'whose data is in use',
       plan: planOf({
-        ...{ config: undefined as never, wanted: undefined as never },
+        config: undefined as never,
+        wanted: undefined as never,
         set: {
           replicas: [],
           deletions: [makeDeletion({ reason: 'InUse', message: 'in use by default/p' }), makeDeletion({ node: 'n2' })],
@@ -237,7 +250,8 @@ describe('a volume', () => {
     {
       name: 'whose deletion has a mover that is being stopped',
       plan: planOf({
-        ...{ wanted: undefined as never, orphans: [makeMover()] },
+        wanted: undefined as never,
+        orphans: [makeMover()],
         set: { replicas: [], deletions: [makeDeletion()], nextIndex: 3 },
       }),
       state: 'deleting',
@@ -308,7 +322,11 @@ describe('a volume', () => {
     const { status } = summarize(makeVolumeInput(), { ...plan, wanted })
 
     expect(status).toMatchObject({
-      ...{ message: 'success', revision: 'r', readyReplicas: 3, bytes: 7, nextIndex: 3 },
+      message: 'success',
+      revision: 'r',
+      readyReplicas: 3,
+      bytes: 7,
+      nextIndex: 3,
       volumeSource: { hostPath: { path: expect.stringMatching(/\/data$/) } },
       shards: [
         { name: 'a', readyReplicas: 1 },
@@ -324,8 +342,12 @@ describe('a volume', () => {
     const { status } = summarize(makeVolumeInput(), planOf({ set }))
 
     expect(status).toStrictEqual({
-      ...{ id: 'vol1', volumeSource: expect.anything(), nodeAffinity: expect.anything(), revision: 'r' },
-      ...{ readyReplicas: 0, ...set },
+      id: 'vol1',
+      volumeSource: expect.anything(),
+      nodeAffinity: expect.anything(),
+      revision: 'r',
+      readyReplicas: 0,
+      ...set,
     })
   })
 

@@ -34,7 +34,7 @@ function manifest({ own, inTemplate, label, kind = 'Deployment' }: Manifest): K8
     spec: { containers: [{ name: 'main' }] },
   }
   const metadata = defined({ name: 'server', namespace: 'default', annotations: own ? asks(own) : undefined })
-  return { apiVersion: 'apps/v1', kind, metadata, ...{ spec: { template } } }
+  return { apiVersion: 'apps/v1', kind, metadata, spec: { template } } as K8sObject
 }
 
 /** What the API server stores after admission. */
@@ -179,12 +179,12 @@ describe('an update', () => {
   test('of a template from an old revision follows the annotation of the workload', () => {
     const changed = writeAll('kubectl apply', [{ own: MNIST }, { own: OTHER }]).object
     const { spec } = stored as K8sObject & { spec: unknown }
-    expect(podsOf(admit({ ...changed, ...{ spec } }, changed).object)).toEqual(copied(OTHER))
+    expect(podsOf(admit({ ...changed, spec } as K8sObject, changed).object)).toEqual(copied(OTHER))
   })
 
   test('with another annotation in the template keeps that one', () => {
     const { spec } = manifest({ inTemplate: OTHER, label: 'true' }) as K8sObject & { spec: unknown }
-    const edited = admit({ ...stored, ...{ spec } }, stored).object
+    const edited = admit({ ...stored, spec } as K8sObject, stored).object
     expect(podsOf(admit(withoutCause(edited), edited).object)).toMatchObject({ volumes: OTHER })
   })
 

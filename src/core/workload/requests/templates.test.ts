@@ -3,7 +3,7 @@ import type { K8sObject } from '../../../api/meta.ts'
 import { podPlacesOf, withValueAt } from './templates.ts'
 
 const template = { spec: { containers: [{ name: 'main' }] } }
-const object = (spec: unknown): K8sObject => ({ apiVersion: 'v1', kind: 'K', metadata: { name: 'k' }, ...{ spec } })
+const object = (spec: unknown) => ({ apiVersion: 'v1', kind: 'K', metadata: { name: 'k' }, spec })
 
 describe('the places of pod metadata in a workload', () => {
   test.each<[string, unknown, Parameters<typeof podPlacesOf>[1], string[]]>([

@@ -7,11 +7,11 @@ import { ownAnnotation, parseAll, withRequests, workloadRequests } from './workl
 
 const MNIST = '{"name":"mnist"}'
 const template = { spec: { containers: [{ name: 'main' }] } }
-const make = (kind: string, spec: object, annotation?: string): K8sObject => ({
+const make = (kind: string, spec: object, annotation?: string): K8sObject & { spec: object } => ({
   apiVersion: kind === 'Workflow' ? 'argoproj.io/v1alpha1' : 'apps/v1',
   kind,
   metadata: defined({ name: 'w', annotations: annotation ? { [VOLUMES_ANNOTATION]: annotation } : undefined }),
-  ...{ spec },
+  spec,
 })
 const find = (object: K8sObject, stored?: K8sObject) => {
   const kind = SHIPPED_KINDS.find(object.apiVersion, object.kind)
