@@ -16,7 +16,7 @@ import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource } from '../open-source.ts'
 import { karmadaRulesOf } from '../options/karmada-version.ts'
 import { DEFAULT_NAMESPACE, givenNamespace, readNamespace } from '../options/namespace.ts'
-import type { SupposeContext } from './suppose.ts'
+import type { SupposeContext } from './supposed.ts'
 
 /** One hub, ready for questions. */
 export interface FleetSource {

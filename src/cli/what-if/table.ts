@@ -8,7 +8,8 @@ import type { Answer, Fleet } from '../../queries/what-if/ask.ts'
 import type { LocatedData } from '../../queries/what-if/world.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore } from '../../store/store.ts'
-import { emptySupposition, type SupposeContext, type Supposed, supposeLost, supposeStale } from './suppose.ts'
+import { supposeLost, supposeStale } from './suppose.ts'
+import { emptySupposition, type SupposeContext, type Supposed } from './supposed.ts'
 
 export interface TableRow {
   /** The cluster that is lost, or the source whose location is out of date. */

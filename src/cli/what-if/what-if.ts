@@ -15,7 +15,8 @@ import {
   type WhatIfOptions,
 } from './options.ts'
 import { renderAnswer, renderTable } from './render.ts'
-import { type Supposed, SuppositionError, supposeKnown, type UnknownNameError } from './suppose.ts'
+import { supposeKnown } from './suppose.ts'
+import { type Supposed, SuppositionError, type UnknownNameError } from './supposed.ts'
 import { tabulate } from './table.ts'
 
 export const whatIf: Command = {
