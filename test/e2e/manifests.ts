@@ -197,6 +197,8 @@ export function binding(name: string, { namespace = 'default' }: InNamespace = {
         'propagationpolicy.karmada.io/namespace': namespace,
         'propagationpolicy.karmada.io/name': name,
       },
+      // Without an owner it is the binding of a workload that was deleted, which never moves. A garbage collector would look for this one.
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name, uid: `uid-of-${name}`, controller: true }],
     },
     spec: { resource: { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace }, placement: everywhere },
   }
