@@ -88,6 +88,12 @@ test('its rights on the hub are those of `lodestone manifests rbac`, also for ki
     registration: { mode: 'url', url: 'https://10.0.0.7:9443' },
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },
     workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],
+    dependencies: {
+      related: ['NetworkPolicy'],
+      relatedKinds: [
+        { group: 'example.com', versions: ['v1'], kind: 'Widget', plural: 'widgets', podSelectors: ['spec.selector'] },
+      ],
+    },
   }
   const { registration, ...others } = config
   const { stdout, code } = await helm.render({ mode: 'hub-objects', registration, config: others })
