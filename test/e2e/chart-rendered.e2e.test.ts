@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../src/api/meta.ts'
+import type { PolicyRule } from '../../src/api/rbac.ts'
+import { completeConfig } from '../../src/app/config/config.ts'
+import { uninstallRoles } from '../../src/app/roles/uninstall-roles.ts'
 import { chartValues } from '../chart-values.ts'
 import { chart, type Helm, namespace, openHelm } from './chart.ts'
 import { networkPolicy, peersOfSystem } from './chart-combinations.ts'
@@ -576,6 +579,37 @@ test('both Jobs of the uninstallation end, and have what they need', () => {
     const hook = fieldOf('none', `${kind}/lodestone-uninstall`, 'metadata.annotations.helm\\.sh/hook')
     expect(hook).toBe('pre-delete,post-delete')
   }
+})
+
+test('the uninstallation has the rights for each workload kind and the ConfigMap of the configuration', async () => {
+  const kind = (name: string, fields: object) => ({ group: 'example.com', versions: ['v1'], kind: name, ...fields })
+  const config = {
+    systems: { configMap: { namespace: 'platform', name: 'plugins' } },
+    volumes: { enabled: true, movers: { namespace: 'movers', serviceAccountName: 'data-mover' } },
+    workloadKinds: [
+      kind('Gadget', { plural: 'gadgets', templates: ['spec.template'] }),
+      kind('Widget', { plural: 'widgets', allPods: 'spec.pods' }),
+      kind('Fleet', { plural: 'fleets', scope: 'Cluster', templates: ['spec.template'] }),
+    ],
+  }
+  const words = ['template', 'lodestone', chart, '--kube-version', '1.35.0', ...kindsOfCluster]
+  const { stdout } = await helm.run(words, { config })
+  const name = 'ClusterRole/lodestone-uninstall'
+  const role = parseAllDocuments(stdout)
+    .map((document) => document.toJS() as (K8sObject & { rules: PolicyRule[] }) | null)
+    .find((object) => object && `${object.kind}/${object.metadata.name}` === name)
+  const rightsOf = (rules: PolicyRule[] = []) =>
+    rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          resourceNames.flatMap((named) => verbs.map((verb) => [verb, group, resource, named].join(' '))),
+        ),
+      ),
+    )
+
+  const [wanted] = uninstallRoles(completeConfig(config, 'test')) as (K8sObject & { rules: PolicyRule[] })[]
+
+  expect([...new Set(rightsOf(role?.rules))].sort()).toEqual([...new Set(rightsOf(wanted?.rules))].sort())
 })
 
 test.each([

@@ -39,6 +39,7 @@ import { defined } from '../../base/json.ts'
 import { hasPods, SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { leases } from '../../store/cluster/lease.ts'
 import { type Config, DEFAULT_CONFIG } from '../config/config.ts'
+import { systemsRoles } from '../config/systems-config.ts'
 import { configuredWorkloadKinds } from '../config/workload-kinds-config.ts'
 import { podRolesFor, rolesFor } from './granted.ts'
 import { pageRoles } from './page-roles.ts'
@@ -124,7 +125,8 @@ const TYPES: readonly ResourceType[] = [
 
 /** Returns the objects that `lodestone manifests` prints for any configuration, and the Secret with the certificates. */
 export function installedObjects(config: Config | undefined): { type: ResourceType; object: K8sObject }[] {
-  const configured = config ? [...rolesFor(config), ...podRolesFor(config)] : []
+  const systems = { configMap: { namespace: LODESTONE.namespace, name: '' } }
+  const configured = config ? [...rolesFor(config), ...podRolesFor(config)] : systemsRoles(systems)
   const all = [
     ...rolesFor(undefined),
     ...podRolesFor(undefined),
