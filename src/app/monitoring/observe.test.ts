@@ -9,7 +9,7 @@ test.each([
   {
     name: 'a role is missing',
     error: apiError(403),
-    remedy: "apply the roles: 'lodestone manifests rbac' prints them",
+    remedy: expect.stringMatching(/'lodestone manifests rbac --config FILE'.*'rbac volumes --config FILE'/),
   },
   { name: 'the token is rejected', error: apiError(401), remedy: 'check the credentials in the kubeconfig' },
   { name: 'the API server is overloaded', error: apiError(429), remedy: undefined },

@@ -5,6 +5,7 @@ import type { EventObserver } from '../../reconcile/event-recorder.ts'
 import type { ControllerObserver } from '../../reconcile/manager.ts'
 import type { MoverLogObserver } from '../../reconcile/volumes/mover-logs.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
+import { APPLY_ROLES } from '../../store/cluster/apply-roles.ts'
 import type { StoreObserver } from '../../store/observer.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -15,7 +16,7 @@ import type { FailureLog } from './failure-log.ts'
 /** The remedy for each status of a response. A kind that may be absent causes no error. */
 const STORE_REMEDIES: Readonly<Record<number, string>> = {
   401: 'check the credentials in the kubeconfig',
-  403: "apply the roles: 'lodestone manifests rbac' prints them",
+  403: APPLY_ROLES,
   404: "apply the CRDs: 'lodestone manifests crds' prints them",
 }
 

@@ -1,9 +1,11 @@
 /** Tests the arguments and the offline decisions of `lodestone check-install`; test/e2e/check-install.e2e.test.ts has the others. */
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource } from '../../../test/builders.ts'
 import type { ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedAbsencePolicies } from '../../app/registration.ts'
@@ -12,7 +14,7 @@ import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
 import { absencePolicyBindings } from '../../webhooks/absence.ts'
-import { makeKubeconfig, runWords } from '../cli.fake.ts'
+import { makeFolder, makeKubeconfig, runWords } from '../cli.fake.ts'
 import { type InstalledPolicy, judgePolicies } from './absence.ts'
 import { neededAccesses } from './permissions.ts'
 import { judgeBundle } from './registration.ts'
@@ -49,6 +51,27 @@ test('the text of an object cannot steer a terminal', async () => {
   const { stdout } = await runWords(['check-install', '--kubeconfig', makeKubeconfig(server.url)])
 
   expect(stdout).toContain('the binding for claim default/sales is changed: evil [2J\n')
+})
+
+test('the remedy for missing rights, and for what is left, names the configuration that needs them', async () => {
+  const kinds = [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }]
+  const config = join(makeFolder({ 'lodestone.yaml': { workloadKinds: kinds } }), 'lodestone.yaml')
+  const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+  server.put(dataSourceClaims, makeClaim({}, { finalizers: [CLAIM_FINALIZER] }))
+  server.misbehave(
+    ({ path }) => path === '/apis',
+    json(200, { groups: [] }),
+    json(200, { groups: [{ name: 'work.karmada.io' }] }),
+  )
+  const isReview = ({ path }: ApiRequest) => path.endsWith('/subjectaccessreviews')
+  server.misbehave(isReview, ...Array.from({ length: 1000 }, () => json(201, { status: { allowed: false } })))
+  const kubeconfig = ['--kubeconfig', makeKubeconfig(server.url)]
+
+  const checked = await runWords(['check-install', '--config', config, ...kubeconfig])
+  const left = await runWords(['check-install', '--gone', '--config', config, ...kubeconfig])
+
+  expect(checked.stdout).toContain(`lodestone manifests rbac --config ${config} | kubectl apply -f -`)
+  expect(left.stdout).toContain(`run: lodestone uninstall --yes --config ${config}\n`)
 })
 
 describe('the CA bundle of a webhook', () => {

@@ -58,12 +58,13 @@ async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> 
   const format = readFormat(args, PLAIN_FORMATS)
   const deadline = performance.now() + readDuration('wait', args.text('wait') ?? '0s')
   const serviceAccount = readServiceAccount(args)
-  const config = loadConfig(args.text('config'))
+  const configFile = args.text('config')
+  const config = loadConfig(configFile)
   const namespace = await readNamespace(args, io)
   const progress = new Progress(io)
   for (;;) {
     const mayRetry = performance.now() + RETRY_MS < deadline
-    const findings = await attempt(args, io, { config, namespace, serviceAccount }, mayRetry)
+    const findings = await attempt(args, io, { config, configFile, namespace, serviceAccount }, mayRetry)
     const problems = typeof findings === 'string' ? [findings] : namesWithResult(findings, 'failed')
     if (typeof findings !== 'string' && (problems.length === 0 || !mayRetry)) {
       io.stdout.write(format === 'text' ? renderText(findings, painter(io.stdout, io.env)) : report(findings, format))
@@ -78,7 +79,7 @@ async function runCheckInstall(args: Arguments, io: CommandIo): Promise<number> 
 async function attempt(
   args: Arguments,
   io: CommandIo,
-  input: Pick<CheckContext, 'config' | 'namespace' | 'serviceAccount'>,
+  input: Pick<CheckContext, 'config' | 'configFile' | 'namespace' | 'serviceAccount'>,
   mayRetry: boolean,
 ): Promise<NamedFinding[] | string> {
   try {

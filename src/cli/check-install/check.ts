@@ -1,5 +1,6 @@
 /** One check of an installation: its input, its result, and how the requests of a check fail. */
 import type { Config } from '../../app/config/config.ts'
+import { shellWord } from '../../base/shell-word.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 
@@ -13,6 +14,8 @@ export interface ReadContext {
 }
 
 export interface CheckContext extends ReadContext {
+  /** The file of the configuration; undefined for the defaults. */
+  configFile: string | undefined
   /** The namespace of objects that are created with a dry run. */
   namespace: string
   /** The account of Lodestone on this API server. */
@@ -42,6 +45,11 @@ export const passed = (message: string): Finding => ({ result: 'passed', message
 export const skipped = (message: string): Finding => ({ result: 'skipped', message })
 export const warning = (message: string, remedy: string): Finding => ({ result: 'warning', message, remedy })
 export const failed = (message: string, remedy: string): Finding => ({ result: 'failed', message, remedy })
+
+/** Returns the option of a remedy that names the configuration of this command, with a space before it; empty without one. */
+export function configWords({ configFile }: Pick<CheckContext, 'configFile'>): string {
+  return configFile === undefined ? '' : ` --config ${shellWord(configFile)}`
+}
 
 /** Runs the checks one after another. A request that the API server rejects fails its check only. */
 export async function runChecks<Context extends ReadContext>(

@@ -5,13 +5,13 @@ import { leases } from '../../store/cluster/lease.ts'
 import { type Candidate, gatherTraces } from '../uninstall/gather.ts'
 import { findLeases } from '../uninstall/leader.ts'
 import { renderTraces } from '../uninstall/report.ts'
-import { type CheckContext, failed, type NamedFinding, passed } from './check.ts'
+import { type CheckContext, configWords, failed, type NamedFinding, passed } from './check.ts'
 
-const REMEDY = 'run: lodestone uninstall --yes'
 const ENDING = 'wait until the finalizers of other controllers are removed, for instance until no pod uses the volume'
 
 /** Returns a failure for each kind with traces, or which cannot be read; otherwise one finding that passed. */
-export async function findTraces({ connection, config, signal, now }: CheckContext): Promise<NamedFinding[]> {
+export async function findTraces(check: CheckContext): Promise<NamedFinding[]> {
+  const { connection, config, signal, now } = check
   const store = openClusterStore({ connection, kinds: [] })
   try {
     const context = { connection, store, config, signal, now: () => now }
@@ -26,7 +26,10 @@ export async function findTraces({ connection, config, signal, now }: CheckConte
       ...candidates.map(describeTrace),
     ]
     const findings = [
-      ...byKind(found).map(([name, message]) => ({ name, ...failed(message, REMEDY) })),
+      ...byKind(found).map(([name, message]) => ({
+        name,
+        ...failed(message, `run: lodestone uninstall --yes${configWords(check)}`),
+      })),
       ...byKind(ending.map(describeTrace)).map(([name, message]) => ({ name, ...failed(message, ENDING) })),
       ...unreadable.map((message) => ({
         name: 'permissions',

@@ -6,7 +6,7 @@ import { grantedAccesses, podRolesFor, rolesFor } from '../../app/roles/granted.
 import { maySelf, mayUser, type ResourceAccess } from '../../store/cluster/access-review.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
-import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
+import { type Check, type CheckContext, configWords, failed, passed, skipped } from './check.ts'
 
 const CONCURRENT = 8
 
@@ -43,7 +43,7 @@ export const accountPermissions: Check = {
         ? passed(`ServiceAccount ${namespace}/${name} has the rights of Lodestone`)
         : failed(
             `ServiceAccount ${namespace}/${name} may not ${summarize(missing)}`,
-            `apply the roles: lodestone manifests rbac${isHub ? '' : ' volumes'} | kubectl apply -f -; or name the account: --service-account NAMESPACE/NAME`,
+            `apply the roles: lodestone manifests rbac${isHub ? '' : ' volumes'}${configWords(context)} | kubectl apply -f -; or name the account: --service-account NAMESPACE/NAME`,
           )
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 403)) throw error

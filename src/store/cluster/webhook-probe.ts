@@ -5,6 +5,7 @@ import { collectionPath, type K8sObject, type ResourceType } from '../../api/met
 import { PROBE_REASON, probeBinding, probeSource } from '../../core/admission/webhook-probe.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError, RequestError } from './api-error.ts'
+import { APPLY_ROLES } from './apply-roles.ts'
 
 /** `seen`: the API server calls our webhooks. `notNeeded`: it serves no bindings, so it is not a hub. `unseen`: with the reason. */
 export type ProbeResult = { result: 'seen' } | { result: 'notNeeded' } | { result: 'unseen'; reason: string }
@@ -67,6 +68,6 @@ function answerResult({ status, message }: ApiError): ProbeResult {
 function probeResult({ status, reason, message }: ApiError): ProbeResult {
   if (reason === PROBE_REASON) return { result: 'seen' }
   if (status === 404) return { result: 'notNeeded' }
-  const remedy = status === 403 ? "; apply the roles: 'lodestone manifests rbac' prints them" : ''
+  const remedy = status === 403 ? `; ${APPLY_ROLES}` : ''
   return { result: 'unseen', reason: `${message}${remedy}` }
 }

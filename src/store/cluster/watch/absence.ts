@@ -9,6 +9,7 @@ import type { KindCache } from '../../cache/cached-store.ts'
 import type { UnavailableKind, UnavailableReason } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { ApiError } from '../api-error.ts'
+import { APPLY_ROLES } from '../apply-roles.ts'
 import type { WatchEventType } from './watcher.ts'
 
 /** The objects of a kind are unknown at present: what is missing may exist. */
@@ -100,7 +101,7 @@ function notServed(type: ResourceType, cause: ApiError): KindUnavailableError {
 
 /** Returns the error for a kind that Lodestone may no longer read. */
 function forbidden(type: ResourceType, cause: ApiError): KindUnavailableError {
-  const message = `${cause.message}; apply the roles: 'lodestone manifests rbac' prints them`
+  const message = `${cause.message}; ${APPLY_ROLES}`
   return new KindUnavailableError({ type, reason: 'Forbidden', message }, { cause })
 }
 
