@@ -50,6 +50,23 @@ test.each(sought)('$section looks for $text, which Lodestone writes', ({ text })
   expect(sources.some((source) => source.includes(text))).toBe(true)
 })
 
+const commands = blocksOf('docs/guides/alerts.md').flatMap((block) => block.commands)
+
+// kubectl reads one pod of a Deployment, which may not be the leader, and ten lines of each pod of a selector.
+test('the sections read the whole logs of all replicas', () => {
+  const logs = commands.filter((command) => / logs /.test(command))
+  expect(logs.length).toBeGreaterThan(5)
+  expect(logs.filter((command) => !command.includes(' logs -l app.kubernetes.io/name=lodestone --tail=-1 '))).toEqual(
+    [],
+  )
+})
+
+test('the sections read Events of a namespace, whatever the context of kubectl is', () => {
+  const events = commands.filter((command) => command.includes(' get events '))
+  expect(events.length).toBeGreaterThan(3)
+  expect(events.filter((command) => !/ (-A|-n default) /.test(command))).toEqual([])
+})
+
 test('docs/guides/alerts.md has no section of an alert that does not exist', () => {
   const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name)
   expect(sections.sort()).toEqual(alerts.map(({ alert }) => alert).sort())

@@ -37,7 +37,8 @@ export async function runSection({ plane, alert, since, lodestones, replaced = {
   const isSince = (line: string) => Date.parse(/"time":"([^"]+)"/.exec(line)?.[1] ?? '') >= since
   const logs = join(plane.dir, 'logs-since-the-fault')
   await writeFile(logs, lines.filter(isSince).join('\n'))
-  const texts = { 'kubectl -n lodestone-system logs deployment/lodestone --since=15m': `cat ${logs}`, ...replaced }
+  const read = 'kubectl -n lodestone-system logs -l app.kubernetes.io/name=lodestone --tail=-1 --since=15m'
+  const texts = { [read]: `cat ${logs}`, ...replaced }
   const silent: string[] = []
   for (const command of findBlock(['docs/guides/alerts.md', '', alert]).commands) {
     const shown = await runScript(plane, command, texts).catch(String)
