@@ -264,12 +264,26 @@ describe('one line with the remedy, and without a token, if', () => {
     expect(stderr).not.toContain('granted')
   })
 
-  test('the ServiceAccount is missing: it names the command of helm', async () => {
-    const hub = await startHub()
-    expect(await runOn(hub, '--service-account', 'data/lodestone')).toEqual({
+  const release = 'helm install lodestone charts/lodestone -n data --create-namespace --set mode=hub-objects'
+  test.each([
+    { account: 'data/lodestone', on: 'a hub', want: `create it with the kubeconfig of the hub: ${release}` },
+    {
+      account: 'data/pulls',
+      on: 'a hub',
+      want: `create it with the kubeconfig of the hub: ${release} --set serviceAccount.name=pulls`,
+    },
+    {
+      account: 'lodestone-system/lodestone-page',
+      on: 'a hub',
+      want: 'create it with page.enabled=true in the release with mode=hub-objects',
+    },
+    { account: 'data/lodestone', on: 'a member', want: 'create it: kubectl -n data create serviceaccount lodestone' },
+  ])('the ServiceAccount $account is missing on $on', async ({ account, on, want }) => {
+    const hub = await startHub(on === 'a hub' ? {} : { kinds: [serviceAccounts] })
+    expect(await runOn(hub, '--service-account', account)).toEqual({
       status: 1,
       stdout: '',
-      stderr: `lodestone kubeconfig: API server ${hub.api.url} has no ServiceAccount data/lodestone; create it with the kubeconfig of the hub: helm install lodestone charts/lodestone -n data --create-namespace --set mode=hub-objects\n`,
+      stderr: `lodestone kubeconfig: API server ${hub.api.url} has no ServiceAccount ${account}; ${want}\n`,
     })
   })
 

@@ -1,10 +1,13 @@
 /** Requests a token for the ServiceAccount of Lodestone (TokenRequest API). No message of this file has a part of the token. */
 import { serviceAccounts } from '../../api/dependencies.ts'
 import { collectionPath } from '../../api/meta.ts'
+import { PAGE_ACCOUNT } from '../../app/roles/page-roles.ts'
+import { LODESTONE } from '../../app/roles/rbac.ts'
 import { isObject } from '../../base/json.ts'
 import { UserError } from '../../base/user-error.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError, RequestError } from '../../store/cluster/api-error.ts'
+import { servesPolicies } from '../../store/cluster/server-info.ts'
 import type { ServiceAccountName } from '../options/service-account.ts'
 
 export interface GrantedToken {
@@ -37,7 +40,7 @@ export async function requestToken(
   try {
     return readToken(await connection.request('POST', path, { body, signal }), durationMs)
   } catch (error) {
-    throw explain(error, connection.server, account) ?? error
+    throw (await explain(error, account, connection, signal)) ?? error
   }
 }
 
@@ -54,19 +57,34 @@ function readToken(response: unknown, requestedMs: number): GrantedToken {
 }
 
 /** Returns the error with its remedy; undefined for an error that every request may have. */
-function explain(error: unknown, server: string, { namespace, name }: ServiceAccountName): UserError | undefined {
+async function explain(
+  error: unknown,
+  account: ServiceAccountName,
+  connection: ApiConnection,
+  signal: AbortSignal,
+): Promise<UserError | undefined> {
+  const { namespace, name } = account
   // The message of a parser may quote the response.
   if (error instanceof RequestError && error.cause instanceof SyntaxError) {
     return new TokenRequestError('the response of the API server is not JSON; check the address in the kubeconfig')
   }
   if (!(error instanceof ApiError)) return undefined
   if (error.status === 404) {
+    const remedy = creation(account, await servesPolicies(connection, signal))
     return new TokenRequestError(
-      `API server ${server} has no ServiceAccount ${namespace}/${name}; create it with the kubeconfig of the hub: helm install lodestone charts/lodestone -n ${namespace} --create-namespace --set mode=hub-objects`,
+      `API server ${connection.server} has no ServiceAccount ${namespace}/${name}; ${remedy}`,
     )
   }
   if (error.status !== 403) return undefined
   return new TokenRequestError(
     `${error.message}; run the command as an administrator, or grant the user the verb create of serviceaccounts/token in namespace ${namespace}`,
   )
+}
+
+/** Returns the way to create the account: on a hub a release of the chart, which has its roles too. */
+function creation({ namespace, name }: ServiceAccountName, isHub: boolean): string {
+  if (!isHub) return `create it: kubectl -n ${namespace} create serviceaccount ${name}`
+  if (name === PAGE_ACCOUNT.name) return 'create it with page.enabled=true in the release with mode=hub-objects'
+  const named = name === LODESTONE.name ? '' : ` --set serviceAccount.name=${name}`
+  return `create it with the kubeconfig of the hub: helm install lodestone charts/lodestone -n ${namespace} --create-namespace --set mode=hub-objects${named}`
 }
