@@ -4,9 +4,12 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { resourceBindings } from '../../api/karmada.ts'
 import { INJECT_LABEL } from '../../api/lodestone.ts'
 import { apiVersionOf, collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
+import { allExcludedNamespaces } from '../../app/registration.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
+import { isExcluded } from '../../webhooks/registration.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
 
 const NAME = 'lodestone-check-install'
@@ -20,8 +23,15 @@ export const admission: Check = {
       return passed('an invalid claim is rejected by Lodestone')
     }
     if (error instanceof ApiError && error.status === 403) throw error
+    const { namespace, config } = context
+    if (error instanceof ApiError && error.status === 404 && error.details.kind === namespaces.plural) {
+      return failed(`namespace ${namespace}, for the dry runs, does not exist`, OTHER_NAMESPACE)
+    }
     if (error instanceof ApiError && error.status === 404) {
       return failed('DataSourceClaims cannot be created', 'correct the check "crds" first')
+    }
+    if (isExcluded(namespace, { excludedNamespaces: allExcludedNamespaces(config) })) {
+      return failed(`the API server sends no request of namespace ${namespace} to Lodestone`, OTHER_NAMESPACE)
     }
     const reason = callFailure(error) ?? callFailure(await create(context, pods, podWithLabel()))
     return reason === undefined
@@ -32,6 +42,8 @@ export const admission: Check = {
       : failed(`the API server cannot call Lodestone: ${reason}`, callRemedy(reason))
   },
 }
+
+const OTHER_NAMESPACE = 'name the namespace of a workload: -n NAMESPACE'
 
 type Created = K8sObject & { spec: object }
 
@@ -109,11 +121,13 @@ export const narrowing: Check = {
     const claims = await locatedClaims(context)
     if (claims.length === 0) return skipped('no claim with a known location yet')
     const errors: string[] = []
+    const denials: ApiError[] = []
     for (const claim of claims.slice(0, MAX_TRIES)) {
       const answer = await create(context, resourceBindings, bindingFor(claim), claim.metadata.namespace)
       const title = `claim ${claim.metadata.namespace}/${claim.metadata.name}`
       if (answer instanceof ApiError) {
         errors.push(`${title}: ${answer.message}`)
+        if (answer.status === 403) denials.push(answer)
         continue
       }
       const { locality, hold } = readDecision((answer as K8sObject).metadata.annotations)
@@ -121,6 +135,7 @@ export const narrowing: Check = {
       if (found) return passed(`the binding for ${title} is changed: ${found.message}`)
       errors.push(`the binding for ${title} is not changed`)
     }
+    if (denials.length === errors.length && denials[0]) throw denials[0]
     const { kind, name } = claims[0]?.spec.workload ?? {}
     const namespace = claims[0]?.metadata.namespace
     return failed(errors.join('; '), `see: lodestone explain ${kind}/${name} -n ${namespace}`.toLowerCase())

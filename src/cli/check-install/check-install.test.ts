@@ -9,7 +9,7 @@ import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { completeConfig } from '../../app/config/config.ts'
 import { wantedAbsencePolicies } from '../../app/registration.ts'
-import { type ApiRequest, json, reset } from '../../store/cluster/api-responses.fake.ts'
+import { type ApiRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
 import { startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
 import { makeAuthority } from '../../tls/renewal.ts'
@@ -72,6 +72,45 @@ test('the remedy for missing rights, and for what is left, names the configurati
 
   expect(checked.stdout).toContain(`lodestone manifests rbac --config ${config} | kubectl apply -f -`)
   expect(left.stdout).toContain(`run: lodestone uninstall --yes --config ${config}\n`)
+})
+
+describe('the remedy is not about Lodestone if', () => {
+  const checkOn = async (server: { url: string }, ...words: string[]) => {
+    const { stdout } = await runWords(['check-install', ...words, '--kubeconfig', makeKubeconfig(server.url)])
+    return stdout
+  }
+
+  test.each(['kube-system', 'karmada-cluster', 'lodestone-system'])(
+    'the namespace of the dry run is excluded: %s',
+    async (namespace) => {
+      const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+      expect(await checkOn(server, '-n', namespace)).toMatch(
+        new RegExp(
+          `✘ admission +the API server sends no request of namespace ${namespace} to Lodestone\n +→ name the `,
+        ),
+      )
+    },
+  )
+
+  test('the namespace of the dry run does not exist', async () => {
+    const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+    server.removeNamespace('nosuch')
+    expect(await checkOn(server, '-n', 'nosuch')).toMatch(
+      /✘ admission +namespace nosuch, for the dry runs, does not exist\n +→ name the namespace/,
+    )
+  })
+
+  test('the user may not create a binding', async () => {
+    const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))
+    const source = makeSource()
+    server.put(dataSources, source)
+    server.put(dataSourceClaims, { ...makeClaim(), status: { boundDataSource: source.metadata.name } } as K8sObject)
+    const isDryRun = ({ method, path }: ApiRequest) => method === 'POST' && path.endsWith('/resourcebindings')
+    server.misbehave(isDryRun, status(403, 'Forbidden'))
+    expect(await checkOn(server)).toMatch(
+      /✘ narrowing +POST .*HTTP 403.*\n +→ run the command as an administrator, or grant the user this permission\n/,
+    )
+  })
 })
 
 describe('the CA bundle of a webhook', () => {
