@@ -117,7 +117,8 @@ export function startElection({
 const WITHDRAWN =
   'lodestone uninstall stopped the loops and the registration; to use Lodestone again, remove annotation lodestone.dev/uninstalling of the Lease'
 
-const DENIED_REMEDY =
+/** The remedy for a Lease that the API server denies. */
+export const DENIED_REMEDY =
   "create the namespace and apply 'lodestone manifests election', or set leaderElection.enabled: false for a single process"
 
 /** Whether the API server will deny the Lease until an administrator changes that: the role or the namespace is missing. */

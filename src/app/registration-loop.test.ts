@@ -15,12 +15,14 @@ import {
 } from '../api/registration.ts'
 import { TestClock } from '../base/time/clock.fake.ts'
 import { connectToFake } from '../store/cluster/api-connection.fake.ts'
+import { ApiError } from '../store/cluster/api-error.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { type Lease, leases } from '../store/cluster/lease.ts'
 import { ReplicaList } from '../store/cluster/replica-list.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { silentLog } from '../telemetry/logger.fake.ts'
+import { recordLog, silentLog } from '../telemetry/logger.fake.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { type Config, DEFAULT_CONFIG } from './config/config.ts'
 import { openLeadershipState } from './election.ts'
@@ -70,11 +72,12 @@ interface ReplicaOptions {
   config?: Config
   ca?: string
   interpreted?: ResourceType[]
+  log?: Logger
 }
 
 function startReplica(
   { clock, store }: Cluster,
-  { config = configured(), ca = 'CA', interpreted }: ReplicaOptions = {},
+  { config = configured(), ca = 'CA', interpreted, log = silentLog }: ReplicaOptions = {},
 ) {
   const metrics = openMetrics()
   const leadership = openLeadershipState(clock)
@@ -98,7 +101,7 @@ function startReplica(
     },
     leadership,
     state,
-    log: silentLog,
+    log,
     metrics,
     now: () => clock.now(),
     clock,
@@ -376,6 +379,45 @@ describe('the policies of the API server', () => {
       metadata: { annotations: { ...annotations, ...decided?.metadata.annotations } },
       spec: decided?.spec,
     })
+  })
+
+  test('are kept although the interpreter may not be registered, and the log names the remedy', async () => {
+    const cluster = await openCluster()
+    const older = { ...decided, spec: { ...decided?.spec, validations: [] } } as ValidatingAdmissionPolicy
+    await cluster.store.create(validatingAdmissionPolicies, older)
+    const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'HTTP 403' })
+    const read = cluster.store.read.bind(cluster.store)
+    cluster.store.read = async (kind, ...name) => {
+      if (kind.plural === interpreterWebhookConfigurations.plural) throw forbidden
+      return read(kind, ...name)
+    }
+    const { log, lines } = recordLog('warn')
+    const replica = startReplica(cluster, { interpreted: [deployments], log })
+    replica.lead()
+    await replica.run()
+    cluster.clock.advance(61_000)
+    await replica.run()
+
+    expect((await named(cluster))?.spec).toEqual(decided?.spec)
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        msg: 'registration failed',
+        reason: 'HTTP 403',
+        remedy: expect.stringContaining('lodestone manifests rbac'),
+      }),
+    )
+  })
+
+  test('are not touched without the right to the Lease, and the log names its role', async () => {
+    const cluster = await openCluster()
+    const details = { kind: 'leases', name: 'lodestone' }
+    cluster.store.read = async () => {
+      throw new ApiError({ status: 403, reason: 'Forbidden', message: 'HTTP 403', details })
+    }
+    const { log, lines } = recordLog('warn')
+    await startReplica(cluster, { log }).run()
+
+    expect(lines).toContainEqual(expect.objectContaining({ remedy: expect.stringContaining('manifests election') }))
   })
 
   test('are not created, since the installation decides about them', async () => {

@@ -16,6 +16,7 @@ import {
   type Replica,
 } from '../api/registration.ts'
 import { listDigest } from '../base/hash.ts'
+import { defined } from '../base/json.ts'
 import { listNames } from '../base/names.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
 import { describeExempt } from '../core/admission/exempt-namespaces.ts'
@@ -23,7 +24,7 @@ import type { EventReason } from '../core/signal-tables.ts'
 import { type EventRecorder, openEventRecorder } from '../reconcile/event-recorder.ts'
 import { Exemption, type ExemptionChange } from '../reconcile/exemption.ts'
 import { type Loop, startLoop } from '../reconcile/loop.ts'
-import { type LeaderTerm, Registrar, type RegistrarInput } from '../reconcile/registrar.ts'
+import { type LeaderTerm, Registrar, type RegistrarInput, type RegistrarResult } from '../reconcile/registrar.ts'
 import type { KeepCause, KeptRegistration } from '../reconcile/registration-turn.ts'
 import {
   compareAbsencePolicies,
@@ -31,6 +32,9 @@ import {
   readAdmissionRegistration,
   readInterpreterRegistration,
 } from '../reconcile/webhook-registration.ts'
+import { ApiError } from '../store/cluster/api-error.ts'
+import { APPLY_ROLES } from '../store/cluster/apply-roles.ts'
+import { leases } from '../store/cluster/lease.ts'
 import { ReplicaList } from '../store/cluster/replica-list.ts'
 import { guardWrites } from '../store/guarded-store.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -39,7 +43,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource } from '../tls/source.ts'
 import type { Interpreter } from '../webhooks/interpreter.ts'
 import type { Config } from './config/config.ts'
-import type { LeadershipState } from './election.ts'
+import { DENIED_REMEDY, type LeadershipState } from './election.ts'
 import { openFailureLog } from './monitoring/failure-log.ts'
 import { observeEvents } from './monitoring/observe.ts'
 import {
@@ -113,13 +117,16 @@ export function startRegistration(input: RegistrationInput): Loop {
     if (results[0]?.isServed) state.registered()
     // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
     if (store.synced() && store.serves(resourceBindings)) {
-      const readOfKarmada = await readInterpreterRegistration(store, wantedOfKarmada, keepsOtherCas)
-      results.push(await registrars.interpreter.run(readOfKarmada, context))
-      const policies = await readAbsencePolicies(store)
-      if (policies.length > 0) {
-        const exempt = exemption.names(storedExemptNamespaces(policies, config), term !== undefined)
-        const readPolicies = compareAbsencePolicies(policies, wantedAbsencePolicies(config, exempt), exempt)
-        results.push(await registrars.absence.run(readPolicies, context))
+      // The policies are kept current although the interpreter cannot be registered, and the other way round: roles are granted one by one.
+      const parts = await Promise.allSettled([
+        readInterpreterRegistration(store, wantedOfKarmada, keepsOtherCas).then((readOfKarmada) =>
+          registrars.interpreter.run(readOfKarmada, context),
+        ),
+        keepPolicies(context),
+      ])
+      for (const part of parts) {
+        if (part.status === 'rejected') throw part.reason
+        if (part.value) results.push(part.value)
       }
     }
     // A new CA must not sign before all registrations have it.
@@ -130,12 +137,22 @@ export function startRegistration(input: RegistrationInput): Loop {
     )
   }
 
+  /** Keeps the admission policies current, if the installation created them. */
+  async function keepPolicies(context: RegistrarInput): Promise<RegistrarResult | undefined> {
+    const policies = await readAbsencePolicies(store)
+    if (policies.length === 0) return undefined
+    const exempt = exemption.names(storedExemptNamespaces(policies, config), context.term !== undefined)
+    const readPolicies = compareAbsencePolicies(policies, wantedAbsencePolicies(config, exempt), exempt)
+    return registrars.absence.run(readPolicies, context)
+  }
+
   const loop = startLoop({
     reconcile,
     intervalMs: INTERVAL_MS,
     onError(error, retryInMs) {
       metrics.registrations.labels('failed').inc()
-      log.warn({ reason: error instanceof Error ? error.message : String(error), retryInMs }, 'registration failed')
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn(defined({ reason, remedy: remedyFor(error), retryInMs }), 'registration failed')
     },
   })
   leadership.subscribe(loop.trigger)
@@ -146,6 +163,12 @@ export function startRegistration(input: RegistrationInput): Loop {
       await replicas.leave()
     },
   }
+}
+
+/** Returns the way to grant the right that a request lacked: the Lease, with the list of replicas, has a role of its own. */
+function remedyFor(error: unknown): string | undefined {
+  if (!(error instanceof ApiError) || error.status !== 403) return undefined
+  return error.details.kind === leases.plural ? DENIED_REMEDY : APPLY_ROLES
 }
 
 /** The term of the leader, with a store that writes only while it lasts. */
