@@ -64,7 +64,12 @@ export interface BindingSpec {
   clusters?: TargetCluster[]
   placement?: Placement
   gracefulEvictionTasks?: { fromCluster: string }[]
-  suspension?: { scheduling?: boolean; [key: string]: unknown }
+  suspension?: {
+    scheduling?: boolean
+    dispatching?: boolean
+    dispatchingOnClusters?: { clusterNames?: string[] }
+    [key: string]: unknown
+  }
   propagateDeps?: boolean
   /** The workloads that need the resource, each with a copy of its scheduled clusters. */
   requiredBy?: BindingSnapshot[]

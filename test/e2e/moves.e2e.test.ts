@@ -60,6 +60,21 @@ test('a Deployment whose policy preserves its copies stays, and follows its data
   await plane.eventually('the Deployment moves', async () => (await clustersOf(preserved)) === 'member3')
 })
 
+test('a Deployment whose policy suspends dispatching stays, and follows its data when it is resumed', async () => {
+  const paused: Workload = { ...deployment('paused'), rebalance: 'Always' }
+  await runsByItsData(paused)
+  const suspend = (dispatching: boolean) =>
+    plane.apply([{ ...policy('paused'), spec: { ...policy('paused').spec, suspension: { dispatching } } }])
+  await suspend(true)
+  await plane.eventually('it is suspended', async () => (await bindingOf(paused)).spec.suspension?.dispatching)
+
+  moveData('paused')
+
+  await staysAndSaysSo(paused)
+  await suspend(false)
+  await plane.eventually('the Deployment moves', async () => (await clustersOf(paused)) === 'member3')
+})
+
 test('rebalance Always moves even a Job', async () => {
   await runsByItsData({ ...job('restartable'), rebalance: 'Always' })
 
@@ -111,7 +126,11 @@ test('when the data of many moves at once, the budget limits the moves, until th
 })
 
 interface BindingObject extends KubeObject {
-  spec: { clusters?: { name: string }[]; placement: { clusterAffinity?: { clusterNames?: string[] } } }
+  spec: {
+    clusters?: { name: string }[]
+    placement: { clusterAffinity?: { clusterNames?: string[] } }
+    suspension?: { dispatching?: boolean }
+  }
 }
 
 type Workload = SpecObject & { rebalance?: 'Always' | 'Never'; preserves?: boolean }

@@ -133,7 +133,9 @@ function checkHome(
   }
   const home = allowedBy(narrowed, clusters, isWorkload(binding))
   const away = running.filter((name) => !home.has(name))
-  const mayStay = wasScheduled && !claims.every(({ moves, failsBack }) => moves && failsBack)
+  // Karmada would delete the workload and not create it there.
+  const isPaused = binding.spec.suspension?.dispatching === true
+  const mayStay = wasScheduled && (isPaused || !claims.every(({ moves, failsBack }) => moves && failsBack))
   if (away.length > 0 && !mayStay && !waitsLonger(binding)) {
     throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
   }

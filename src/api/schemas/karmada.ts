@@ -117,7 +117,17 @@ const bindingWithSpec = withSpec(['resource'], {
   clusters: arrayWithField('name'),
   placement,
   gracefulEvictionTasks: arrayWithField('fromCluster'),
-  suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
+  suspension: {
+    type: 'object',
+    properties: {
+      scheduling: { type: 'boolean' },
+      dispatching: { type: 'boolean' },
+      dispatchingOnClusters: {
+        type: 'object',
+        properties: { clusterNames: { type: 'array', items: { type: 'string' } } },
+      },
+    },
+  },
 })
 
 /** ResourceBinding and ClusterResourceBinding. */

@@ -500,15 +500,28 @@ describe('policies', () => {
     expect(stdout).toContain('Deployment default/app: to member3\n')
   })
 
-  test.each<{ name: string; stored: boolean; applied: boolean; want: string }>([
-    { name: 'that begin to preserve resources keep their workloads', stored: false, applied: true, want: 'stays ' },
-    { name: 'that end to preserve resources let their workloads move', stored: true, applied: false, want: 'moves ' },
+  const preserving = (preserveResourcesOnDeletion: boolean) => ({ preserveResourcesOnDeletion })
+  const pausing = (dispatching: boolean) => ({ suspension: { dispatching } })
+  test.each<{ name: string; stored: object; applied: object; want: string }>([
+    {
+      name: 'that begin to preserve resources keep their workloads',
+      stored: preserving(false),
+      applied: preserving(true),
+      want: 'stays ',
+    },
+    {
+      name: 'that end to preserve resources let their workloads move',
+      stored: preserving(true),
+      applied: preserving(false),
+      want: 'moves ',
+    },
+    { name: 'that suspend dispatching keep their workloads', stored: {}, applied: pausing(true), want: 'stays ' },
+    { name: 'that resume dispatching let their workloads move', stored: pausing(true), applied: {}, want: 'moves ' },
   ])('$name', async ({ stored, applied, want }) => {
-    const preserving = (preserveResourcesOnDeletion: boolean) => makePolicy({ placement, preserveResourcesOnDeletion })
-    const spec = { ...narrowed.spec, clusters: [{ name: 'member2', replicas: 2 }], preserveResourcesOnDeletion: stored }
-    const hub = [...clusters, source, preserving(stored), makeClaim(), { ...narrowed, spec }]
+    const spec = { ...narrowed.spec, clusters: [{ name: 'member2', replicas: 2 }], ...stored }
+    const hub = [...clusters, source, makePolicy({ placement, ...stored }), makeClaim(), { ...narrowed, spec }]
     const options = ['--policy', '@policy.yaml', '--data', 'lake.shop.sales=member3']
-    const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': preserving(applied) })
+    const { stdout, stderr } = await whatIf(options, hub, { 'policy.yaml': makePolicy({ placement, ...applied }) })
     expect(stderr).toBe('')
     expect(stdout).toContain(`\n${want}`)
   })

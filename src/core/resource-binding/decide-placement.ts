@@ -12,7 +12,7 @@ import {
   stayIfNotAllowed,
   stayIfRefused,
   stayWhileUnlocated,
-  stayWithoutPolicy,
+  stayWithoutMove,
 } from './rules/scheduled.ts'
 import { decideByFirst, type Rule, situationOf } from './rules/situation.ts'
 import { awaitSuccessor, keepWhileUnknown, restore } from './rules/without-claim.ts'
@@ -49,9 +49,9 @@ const SCHEDULED: readonly Rule[] = [
   },
   { when: 'no cluster with the data can take it', states: ['Kept', 'Relaxed'], decide: stayIfRefused },
   {
-    when: 'no policy selects it any more, and it would move',
+    when: 'it would move, and no policy selects it any more, or dispatching is suspended',
     states: ['Kept', 'Relaxed'],
-    decide: stayWithoutPolicy,
+    decide: stayWithoutMove,
   },
   { when: 'it is relaxed, and may not return yet', states: ['Relaxed'], decide: awaitReturn },
   { when: 'it would move, and the loop has not moved it yet', states: ['Kept', 'Ignored'], decide: awaitLoop },

@@ -1,6 +1,7 @@
 /** Decides whether a scheduled workload moves when its data does, and whether it returns to its data. */
 import type { BindingResource, BindingSpec } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
+import { listNames } from '../../base/names.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
@@ -40,6 +41,26 @@ export function staysBecause(
   const [what, why] = cost === 'Restart' ? ['the workload', PRESERVED] : [`a ${resource.kind}`, REASONS[cost]]
   return `rebalance of ${auto.claim} is Auto, which does not move ${what}, since ${why}; use Always to move it`
 }
+
+/**
+ * Returns why a workload does not move to clusters, as a part of a sentence; undefined if it may. Karmada deletes it in the cluster that it leaves
+ * although dispatching is suspended, and does not create it in another one (v1.18.2, pkg/controllers/execution/execution_controller.go, Reconcile).
+ */
+export function dispatchingProblem(
+  { suspension }: Pick<BindingSpec, 'suspension'>,
+  targets: readonly string[],
+): string | undefined {
+  const { dispatching, dispatchingOnClusters } = suspension ?? {}
+  if (dispatching) return `its policy suspends dispatching, ${NOT_CREATED}`
+  const suspended = targets.filter((name) => dispatchingOnClusters?.clusterNames?.includes(name))
+  return suspended.length > 0
+    ? `its policy suspends dispatching in ${listNames(suspended, CLUSTERS_SHOWN)}, ${NOT_CREATED}`
+    : undefined
+}
+
+const CLUSTERS_SHOWN = 3
+
+const NOT_CREATED = 'so Karmada would delete it and not create it there; it moves when dispatching is resumed'
 
 /** Returns why a workload stays where it is after a failover; undefined if it returns to its data. */
 export function staysAfterFailover(

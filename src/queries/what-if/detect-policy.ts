@@ -11,6 +11,7 @@ import {
 } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
+import { withoutScheduling } from '../../core/placement/binding-state.ts'
 import { comparePreemptors, priorityOf, takesOver } from '../../core/propagation-policy/preemption.ts'
 import { selects } from '../../core/propagation-policy/select.ts'
 import { policyAnnotations } from '../../core/resource-binding/derive.ts'
@@ -88,14 +89,22 @@ function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefi
   const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !REPLACED_ANNOTATIONS.includes(key))
   const annotations = { ...Object.fromEntries(kept), ...(policy && policyAnnotations(policy)) }
   if (!policy) return { ...binding, metadata: { ...metadata, annotations } }
-  const { preserveResourcesOnDeletion: _, ...others } = spec
-  return { ...binding, metadata: { ...metadata, annotations }, spec: { ...others, ...writtenFields(policy) } }
+  const { preserveResourcesOnDeletion: _, suspension: before, ...others } = spec
+  const { suspension: ofPolicy, ...written } = writtenFields(policy)
+  const scheduling = before?.scheduling === undefined ? {} : { scheduling: before.scheduling }
+  const suspension = ofPolicy || before ? { ...ofPolicy, ...scheduling } : undefined
+  return {
+    ...binding,
+    metadata: { ...metadata, annotations },
+    spec: { ...others, ...written, ...defined({ suspension }) },
+  }
 }
 
 /** The fields of a policy that the detector writes into a binding, and that decisions on the binding read. */
 function writtenFields({ spec }: Pick<PropagationPolicy, 'spec'> | ResourceBinding): Partial<BindingSpec> {
   const { placement = {}, preserveResourcesOnDeletion } = spec
-  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }) }
+  const suspension = withoutScheduling(spec.suspension)
+  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }), ...defined({ suspension }) }
 }
 
 /** Whether the policy of a binding is deleted, or there was none. Then the detector looks for one. */

@@ -158,6 +158,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
           preemption: takesWorkloadsOver(policy) ? spec.preemption : undefined,
           activationPreference: spec.activationPreference || undefined,
           preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
+          suspension: spec.suspension,
           propagateDeps,
         }),
       }

@@ -25,6 +25,7 @@ function waiting({
   placement = divided,
   runs = ['m1'],
   others = [],
+  suspension,
   jumps,
 }: {
   observed?: string
@@ -36,6 +37,7 @@ function waiting({
   runs?: string[]
   /** The clusters of further preferred claims, one each. */
   others?: string[]
+  suspension?: { dispatching: boolean }
   jumps?: ClockJump[]
 }) {
   const locality = {
@@ -46,7 +48,7 @@ function waiting({
   }
   const binding: ResourceBinding = {
     ...makeBinding(
-      { placement, clusters: runs.map((name) => ({ name, replicas: 1 })) },
+      { placement, clusters: runs.map((name) => ({ name, replicas: 1 })), ...(suspension && { suspension }) },
       { annotations: { 'lodestone.dev/locality': JSON.stringify(locality) } },
     ),
     status: { schedulerObservingAffinityName: observed },
@@ -126,6 +128,16 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     name: 'returns if all of its replicas are in one cluster with some of the data',
     input: { since: NOW - WINDOW, others: ['m2', 'm1'] },
     want: { stay: undefined, round: 1 },
+  },
+  {
+    name: 'stays while dispatching is suspended',
+    input: { since: NOW - WINDOW, suspension: { dispatching: true } },
+    want: {
+      stay: {
+        why: 'the preferred data is elsewhere; its policy suspends dispatching, so Karmada would delete it and not create it there; it moves when dispatching is resumed',
+      },
+      round: 0,
+    },
   },
   {
     name: 'stays for good if failback is Never',

@@ -7,7 +7,7 @@ import { whereIs } from '../hold-cause.ts'
 import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { Stay } from '../placement-decision.ts'
-import { staysAfterFailover } from '../rebalance.ts'
+import { dispatchingProblem, staysAfterFailover } from '../rebalance.ts'
 import { FAILBACK_WINDOW } from '../timing.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
@@ -57,7 +57,10 @@ function waitForPreferred(
   const isThere = preferredGroup && clusters.every((name) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
-  const stays = clusters.length > 1 ? DIVIDED_REPLICAS : staysAfterFailover(binding.spec, claims, kinds)
+  const stays =
+    clusters.length > 1
+      ? DIVIDED_REPLICAS
+      : (dispatchingProblem(binding.spec, preferredGroup) ?? staysAfterFailover(binding.spec, claims, kinds))
   if (stays) return { isOver: false, since, stays }
   return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= timing.failbackWindowMs, since }
 }

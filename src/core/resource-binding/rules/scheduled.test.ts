@@ -104,6 +104,91 @@ describe('a running workload that no policy selects any more', () => {
   })
 })
 
+/**
+ * Karmada deletes the workload in the cluster that it leaves. Its Work in the new cluster is not executed (v1.18.2,
+ * pkg/controllers/execution/execution_controller.go, Reconcile).
+ */
+describe('a running workload whose dispatching is suspended', () => {
+  type Suspension = NonNullable<BindingSpec['suspension']>
+  const narrowed = loop(bind(runsIn('m1')), [located(['m1'])]).binding
+  const always = [located(['m3'], { rebalance: 'Always' })]
+  const suspend = (binding: ResourceBinding, suspension: Suspension): ResourceBinding => ({
+    ...binding,
+    spec: { ...binding.spec, suspension },
+  })
+  const rest = 'so Karmada would delete it and not create it there; it moves when dispatching is resumed'
+
+  test.each<{ name: string; suspension: Suspension; binding?: ResourceBinding; want: object }>([
+    {
+      name: 'keeps its narrowing',
+      suspension: { dispatching: true },
+      want: {
+        state: 'Kept',
+        names: ['m1'],
+        message: `default/sales is in m3; its policy suspends dispatching, ${rest}`,
+      },
+    },
+    {
+      name: 'keeps the placement of its policy when it gets its first claim',
+      suspension: { dispatching: true },
+      binding: bind(runsIn('m1')),
+      want: { state: 'Kept', names: ['m1', 'm2', 'm3'] },
+    },
+    {
+      name: 'gets the placement of its policy if the scheduler has not moved it to its data yet',
+      suspension: { dispatching: true },
+      binding: loop(narrowed, always).binding,
+      want: { state: 'Relaxed', names: ['m1', 'm2', 'm3'] },
+    },
+    {
+      name: 'stays if it is suspended in a cluster with the data',
+      suspension: { dispatchingOnClusters: { clusterNames: ['m2', 'm3'] } },
+      want: {
+        state: 'Kept',
+        names: ['m1'],
+        message: `default/sales is in m3; its policy suspends dispatching in m3, ${rest}`,
+      },
+    },
+    {
+      name: 'moves if it is suspended only in other clusters',
+      suspension: { dispatching: false, dispatchingOnClusters: { clusterNames: ['m1'] } },
+      want: { state: 'Narrowed', names: ['m3'] },
+    },
+  ])('$name', ({ suspension, binding = narrowed, want }) => {
+    const stored = suspend(binding, suspension)
+    const decided = loop(stored, always)
+    expect(decided).toMatchObject(want)
+    expect(loop(decided.binding, always).binding).toBe(decided.binding)
+  })
+
+  test('follows its data when dispatching is resumed', () => {
+    const kept = loop(suspend(narrowed, { dispatching: true }), always).binding
+    expect(loop(suspend(kept, { dispatching: false }), always)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+
+  test('does not return to its data after a failover', () => {
+    const { clusters: _clusters, ...spec } = narrowed.spec
+    const evicted = { ...narrowed, spec: { ...spec, gracefulEvictionTasks: [{ fromCluster: 'm1' }] } }
+    const relaxed = loop(evicted, [located(['m1'])]).binding
+    const { gracefulEvictionTasks: _tasks, ...ended } = relaxed.spec
+    const away = suspend({ ...relaxed, spec: { ...ended, ...runsIn('m2') } }, { dispatching: true })
+    const waits = loop(away, [located(['m1'])])
+    expect(waits.state).toBe('Relaxed')
+    expect(loop(waits.binding, [located(['m1'])], { now: NOW + 2 * WINDOW })).toMatchObject({
+      state: 'Relaxed',
+      names: ['m1', 'm2', 'm3'],
+    })
+  })
+
+  test('goes to its data if its policy excludes its cluster', () => {
+    const placement = one('m2', 'm3')
+    const policy = { placement, lazy: false, requiresClaim: false }
+    const stored = suspend(narrowed, { dispatching: true })
+    const admitted = write(stored, { placement }, { claims: always, policy })
+    expect(admitted.binding.spec.placement).toEqual(one('m3'))
+  })
+})
+
 test('a workload that lost its cluster returns to the data that it requires, although a preference is unknown', () => {
   const claims = (answer: ClaimAnswer) => [
     located(['m3']),

@@ -20,7 +20,7 @@ import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fi
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { policyReferenceOf } from '../policy.ts'
-import { staysAfterFailover, staysBecause } from '../rebalance.ts'
+import { dispatchingProblem, staysAfterFailover, staysBecause } from '../rebalance.ts'
 import { describeWait, isReturnDue } from '../returns.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
@@ -64,23 +64,29 @@ export function stayIfRefused(situation: Situation): PlacementDecision | undefin
   return isEvictedFromData(input) ? relaxed(input, base, input.constraint, why) : keptInBase(input, base, why)
 }
 
-/**
- * Keeps a workload that no policy selects any more where it is. Karmada's scheduler ignores a change of its binding, and schedules it when a Cluster
- * changes (v1.18.1, pkg/scheduler/event_handler.go, enqueueAffectedBindings). If it refused the clusters with the data by then, it would remove the
- * workload from all clusters.
- */
-export function stayWithoutPolicy(situation: Situation): PlacementDecision | undefined {
+/** Keeps a workload where it is that Karmada would delete there, or might delete, without creating it in the clusters with the data. */
+export function stayWithoutMove(situation: Situation): PlacementDecision | undefined {
   const { input, base, last, narrowing } = situation
   const found = narrowing()
-  if (found.kind !== 'narrowed' || !isLeftOutside(input, found.chosen ?? found.allowed)) return undefined
-  const why = `${input.claims.map(whereIs).join('; ')}; no policy selects the workload any more, so it does not move`
+  if (found.kind !== 'narrowed') return undefined
+  const problem = moveProblem(situation, found.chosen ?? found.allowed)
+  if (problem === undefined) return undefined
+  const why = `${input.claims.map(whereIs).join('; ')}; ${problem}`
   return last ? keep(situation, last, why) : keptInBase(input, base, why)
 }
 
-/** Whether no policy selects the workload any more, and it runs in a cluster that is not allowed. */
-function isLeftOutside({ binding }: ParsedInput, allowed: readonly string[] | undefined): boolean {
-  if (allowed === undefined || policyReferenceOf(binding.metadata) !== undefined) return false
-  return occupiedClusters(binding.spec).some((name) => !allowed.includes(name))
+/**
+ * Returns why Karmada could not create a workload in the clusters that are allowed, although it runs in another one; undefined if it could.
+ *
+ * Without a policy, Karmada's scheduler ignores a change of the binding, and schedules the workload when a Cluster changes (v1.18.1,
+ * pkg/scheduler/event_handler.go, enqueueAffectedBindings). If it refused the clusters with the data by then, it would remove the workload from all
+ * clusters. A workload that must leave its clusters in any case moves to its data.
+ */
+function moveProblem(situation: Situation, allowed: readonly string[] | undefined): string | undefined {
+  const { metadata, spec } = situation.input.binding
+  if (allowed === undefined || occupiedClusters(spec).every((name) => allowed.includes(name))) return undefined
+  if (policyReferenceOf(metadata) === undefined) return 'no policy selects the workload any more, so it does not move'
+  return mustLeave(situation) ? undefined : dispatchingProblem(spec, allowed)
 }
 
 /** Keeps a workload relaxed until it may return: after the data was available for a while, and if it returns at all. The loop moves it. */
@@ -130,9 +136,10 @@ export function keep(situation: Situation, last: LocalityAnnotation, why: string
     const isSaid = why.includes(narrowing.reason)
     return relaxed(input, base, constraint, isSaid ? why : `${why}; ${whyLeft(input, constraint, narrowing)}`)
   }
-  // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should. Without a policy, the scheduler does not move it.
+  // A relaxed workload runs elsewhere. To go back is a move, and nothing shows that it should. Or Karmada cannot move it.
   const runsElsewhere = last.state === 'Relaxed' && excludesTarget(input, narrowing.allowed)
-  if (runsElsewhere || isLeftOutside(input, narrowing.allowed)) return relaxed(input, base, constraint, why)
+  if (runsElsewhere || moveProblem(situation, narrowing.allowed) !== undefined)
+    return relaxed(input, base, constraint, why)
   return (
     relaxIfRefused(situation, constraint, narrowing) ??
     narrowed(input, { base, constraint, ...narrowing }, defined({ state: 'Kept', why, since }))
