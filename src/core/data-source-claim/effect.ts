@@ -16,16 +16,34 @@ const ATTACHED = 'AttachedDependency'
  *
  * @param bindings the bindings of the workloads that the claim may name
  */
-export function noEffect({ spec }: DataSourceClaim, bindings: readonly ResourceBinding[]): ConditionState | undefined {
+export function noEffect(
+  { metadata, spec }: DataSourceClaim,
+  bindings: readonly ResourceBinding[],
+): ConditionState | undefined {
   const [attached] = bindings
   if (bindings.some((binding) => binding.spec.placement !== undefined)) return undefined
   const { kind, name } = spec.workload
   if (attached === undefined) {
+    const skipped = skippedNamespace(spec.workload.namespace ?? metadata.namespace ?? '')
     const message = `${kind} ${name} has no binding yet; create it, and a policy that selects it`
-    return condition(EFFECTIVE, false, 'NoBinding', message)
+    return condition(EFFECTIVE, false, 'NoBinding', skipped === undefined ? message : `${message}; ${skipped}`)
   }
   return condition(EFFECTIVE, false, ATTACHED, describeAttached(kind, name, attached))
 }
+
+/**
+ * Why Karmada gives no object of a namespace a binding; undefined if it does (v1.18.2, pkg/util/names/names.go, IsReservedNamespace, and
+ * cmd/controller-manager/app/options/options.go, SkippedPropagatingNamespaces). The workload may have no namespace, so this is not the only cause.
+ */
+function skippedNamespace(namespace: string): string | undefined {
+  const found = SKIPPED_NAMESPACES.find(([names]) => names.test(namespace))
+  return found && `objects of namespace ${namespace} get none, since Karmada ${found[1]}`
+}
+
+const SKIPPED_NAMESPACES: readonly (readonly [names: RegExp, why: string])[] = [
+  [/^(karmada-system|karmada-cluster|karmada-es-.*)$/, 'reserves it; use another namespace'],
+  [/^kube-/, 'skips it by default; use another namespace, or change its --skipped-propagating-namespaces'],
+]
 
 /** Adds the reason of an attached dependency to the condition that `kubectl get` prints. */
 export function withNoEffect(resolved: ConditionState, effect: ConditionState | undefined): ConditionState {
