@@ -43,6 +43,7 @@ import {
   makeVolumeManager,
   managers,
   NOW,
+  OWNED,
 } from './builders.ts'
 import { storeOf } from './stores.ts'
 
@@ -172,6 +173,8 @@ async function openHub() {
       const [first] = before?.spec.placement?.clusterAffinity?.clusterNames ?? []
       if (before && writer === 'scheduler' && first)
         object = { ...before, spec: { ...before.spec, clusters: [{ name: first }] } }
+      // Owners are not cached.
+      object = { ...object, metadata: { ...object.metadata, ...OWNED } }
       lines.length = 0
       const { object: written, response } = review(serve, resourceBindings, { object, oldObject: before })
       if (response.allowed) await put(resourceBindings, written, 'app-deployment')

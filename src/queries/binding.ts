@@ -10,7 +10,7 @@ import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { selects } from '../core/propagation-policy/select.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
-import { isOrphaned } from '../core/resource-binding/plan.ts'
+import { isOrphaned } from '../core/resource-binding/orphaned.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
@@ -63,7 +63,12 @@ export function gatherBindingInput(
     now,
     jumps,
     leavesMovesToLoop,
-    ...defined({ timing, kinds, prices: matrix && fleetPrices(matrix, store) }),
+    ...defined({
+      timing,
+      kinds,
+      prices: matrix && fleetPrices(matrix, store),
+      isOrphaned: (leavesMovesToLoop && isOrphaned(binding)) || undefined,
+    }),
   }
 }
 

@@ -61,6 +61,8 @@ const readBinding = () => store.read<ResourceBinding>(resourceBindings, 'default
 const affinity = async () => (await readBinding())?.spec.placement?.clusterAffinity?.clusterNames
 const sources = () => [...store.list(dataSources)]
 const source = async () => store.read(dataSources, undefined, sources()[0]?.metadata.name ?? '')
+const placed = async () => (await readClaim())?.status?.conditions?.find(({ type }) => type === 'WorkloadPlaced')
+const orphaned = /was deleted without its binding/
 const events = () =>
   store
     .objects()
@@ -171,10 +173,21 @@ describe('a move of the data', () => {
 
     answer = locatedIn('member3')
 
-    await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member3'])
+    await expect.poll(placed).toMatchObject({ reason: 'Kept', message: expect.stringMatching(orphaned) })
     const asked = questions
     await expect.poll(() => questions).toBeGreaterThan(asked + 2)
     expect(await affinity()).toEqual(['member2'])
+  })
+
+  test('leaves a Deployment where it is that was deleted without its binding, although its policy excludes the cluster', async () => {
+    const placement = { clusterAffinity: { clusterNames: ['member3'] } }
+    await store.create(propagationPolicies, makePolicy({ placement }))
+    start()
+    await binding(running, { ownerReferences: [] })
+    await claim()
+
+    await expect.poll(placed).toMatchObject({ reason: 'Kept', message: expect.stringMatching(orphaned) })
+    expect(await affinity()).toContain('member2')
   })
 
   test('leaves a Job where it is', async () => {

@@ -8,6 +8,7 @@ import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './anno
 import { decideForBase } from './base.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
+import { decideOrphaned } from './orphaned.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import type { PlacementDecision, PlacementState } from './placement-decision.ts'
 import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
@@ -80,6 +81,11 @@ function decideOnce(input: BindingInput): BindingDecision {
   if (input.claims.length === 0 && !known && !input.policy?.requiresClaim) return untouched
   const parsed = parseInput(input)
   if (input.claims.length === 0 && !known && !lacksRequiredClaim(parsed)) return untouched
+  const orphaned = decideOrphaned(parsed, placement)
+  if (orphaned) {
+    const written = writeDecision(parsed, placement, orphaned) ?? { binding }
+    return { state: orphaned.state, message: orphaned.message, ...written }
+  }
   const { base, decision } = decideForBase(parsed)
   const widened = widenedBy(base, decision.affinity, input.clusters, parsed.usesOverflow, parsed.rules)
   if (widened.length > 0) {

@@ -28,6 +28,8 @@ export interface BindingInput extends Present {
   prices?: FleetPrices | undefined
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
+  /** Whether the object of the binding was deleted without it. Owners are not cached, so the loop knows it only after it has read the binding. */
+  isOrphaned?: boolean
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
   /** The table of workload kinds. Default: the shipped one. */

@@ -16,14 +16,12 @@ import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { decideBinding } from './decide.ts'
-import { bindingEvents, isOrphaned, planBinding } from './plan.ts'
+import { bindingEvents, planBinding } from './plan.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 const running = makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] })
 const plan = (binding = running, cluster = 'member3') =>
   planBinding(makeInput({ binding, stored: binding, claims: [located([cluster])] }))
-
-const OWNER = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app', uid: 'app-1' }
 
 test('a workload whose cluster is no longer allowed moves', () => {
   expect(plan()).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
@@ -81,26 +79,8 @@ test.each([
   expect(restored).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
-test.each([
-  {
-    name: 'a binding with its owner',
-    metadata: { uid: 'a', ownerReferences: [{ ...OWNER, controller: true }] },
-    is: false,
-  },
-  { name: 'a binding whose object was deleted without it', metadata: { uid: 'a' }, is: true },
-  { name: 'a binding with another owner alone', metadata: { uid: 'a', ownerReferences: [OWNER] }, is: true },
-  { name: 'a binding that is not stored', metadata: {}, is: false },
-])('$name is orphaned: $is', ({ metadata, is }) => {
-  expect(isOrphaned(makeBinding({}, metadata))).toBe(is)
-})
-
-test('a binding that no policy has written is not orphaned', () => {
-  const binding = makeBinding({}, { uid: 'a' })
-  expect(isOrphaned({ ...binding, metadata: { name: 'app-deployment', uid: 'a' } })).toBe(false)
-})
-
 test('a plan without a time limit has no requeue', () => {
-  expect(Object.keys(plan())).toEqual(['actions', 'moves'])
+  expect(plan()).not.toHaveProperty('requeueAfterMs')
 })
 
 test.each([

@@ -5,9 +5,11 @@ import { bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { bindingDecisionId } from '../decision-id.ts'
+import { strictestRules } from '../karmada-rules.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
-import { isWorkload, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
+import { isWorkload, occupiedClusters, targetClusters, usesOverflow } from '../placement/binding-state.ts'
+import { placementFilter } from '../placement/placement-filter.ts'
 import { type Action, type EventAction, eventAbout, NOTHING, type Plan, patchInto } from '../plan.ts'
 import type { EventReason } from '../signal-tables.ts'
 import { areOursEqual, readDecision } from './annotations.ts'
@@ -18,13 +20,17 @@ import { clustersThatRun, holdNotHonored, type NotHonored } from './hold-not-hon
 import type { BindingInput } from './input.ts'
 import { narrowedAgain } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
-import { policyReferenceOf } from './policy.ts'
 import { waitMs } from './returns.ts'
 import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
   /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
   moves: boolean
+  /**
+   * Whether the patch depends on the owner of the binding, which is not cached. It excludes a cluster in which the workload runs, or the workload may
+   * be one that is orphaned already. Read the binding, and plan again with `isOrphaned` if its object is gone.
+   */
+  needsOwner?: boolean
   /**
    * Whether the base of the binding is not the placement of its policy, so that the patch may take this placement. The cached policy may be
    * older than the binding: read it from the API server and plan again before the plan is applied.
@@ -57,31 +63,11 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
     ],
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
+    needsOwner: mayBeOrphaned(binding) || leavesCluster(decided, input) || undefined,
     differsFromPolicy: differsFromPolicy(parseInput({ ...input, stored: binding })) || undefined,
     requeueAfterMs,
     notHonored: notHonored?.report,
   })
-}
-
-/**
- * Whether the object of a binding was deleted without the binding, as by `kubectl delete --cascade=orphan`. Then the garbage collector removes
- * the owner that Karmada's detector gives to each binding of a policy. A binding without a uid is not stored.
- *
- * @param binding the whole binding of the API server: owners are not cached
- */
-export function isOrphaned({ metadata }: ResourceBinding): boolean {
-  const isOwned = metadata.ownerReferences?.some(({ controller }) => controller) ?? false
-  return metadata.uid !== undefined && policyReferenceOf(metadata) !== undefined && !isOwned
-}
-
-/**
- * Plans for an orphaned binding that would move. Karmada removes the workload from its clusters, and cannot create it in other ones without the
- * object (pkg/controllers/binding/binding_controller.go: syncBinding). So it stays, with an Event.
- */
-export function planOrphaned(binding: ResourceBinding): Plan {
-  const { kind, name } = binding.spec.resource
-  const message = `${kind} ${name} was deleted without its binding, so Karmada cannot create it in other clusters; create it again, or delete the binding`
-  return { actions: [eventAbout(binding, 'Normal', 'LocalityKept', message)] }
 }
 
 /** Adds to a patch the report of a hold that was not honored: the condition of each claim, and the Events. */
@@ -199,6 +185,18 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
     times.push(...seconds.map((timeout) => holdSince + timeout * 1000))
   }
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
+}
+
+/** Whether a stored decision is that of an orphaned workload, or one that looks alike. Few are, and they seldom change. */
+function mayBeOrphaned({ metadata: { annotations } }: ResourceBinding): boolean {
+  const { locality } = readDecision(annotations)
+  return locality !== undefined && locality.state !== 'Narrowed'
+}
+
+/** Whether the placement of a planned binding excludes a cluster in which the workload runs. A relaxed workload may leave it too. */
+function leavesCluster({ spec }: ResourceBinding, { clusters, rules = strictestRules }: BindingInput): boolean {
+  const { allows } = placementFilter(effectiveAffinity(spec.placement), clusters, usesOverflow(spec, rules), rules)
+  return occupiedClusters(spec).some((name) => !allows(name))
 }
 
 /**

@@ -14,7 +14,7 @@ import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
-import { type BindingPlanInput, planBinding, planOrphaned } from '../../core/resource-binding/plan.ts'
+import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
 import { gatherBindingInput, isOrphanedNow, withCurrentPolicy } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsConcerned } from '../../queries/source.ts'
@@ -73,12 +73,13 @@ export const resourceBindingLoop: ReconcileLoop = {
       moves.withdraw(key)
       return undefined
     }
-    const input = gather(binding, context)
+    let input = gather(binding, context)
     let plan = planBinding(input)
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
     let waitMs = plan.moves ? moves.take(key) : 0
     if (waitMs === 0 && plan.differsFromPolicy) {
-      const current = planBinding(await withCurrentPolicy(input, store))
+      input = await withCurrentPolicy(input, store)
+      const current = planBinding(input)
       if (current.moves && !plan.moves) waitMs = moves.take(key)
       plan = current
     }
@@ -87,9 +88,8 @@ export const resourceBindingLoop: ReconcileLoop = {
       return waitMs
     }
     moves.withdraw(key)
-    if (plan.moves && (await isOrphanedNow(binding, store))) {
-      await applyPlan(context, planOrphaned(binding))
-      return undefined
+    if ((plan.moves || plan.needsOwner) && (await isOrphanedNow(binding, store))) {
+      plan = planBinding({ ...input, isOrphaned: true })
     }
     await applyPlan(context, plan)
     if (plan.moves) observer.moved()
