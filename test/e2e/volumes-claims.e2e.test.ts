@@ -261,6 +261,44 @@ test('a replica whose node was deleted has its claim for another node', async ()
   await isGone(claim)
 })
 
+test('a claim that a user deletes, and one whose node gets another host name, are bound again for the next pod', async () => {
+  const { plane } = cluster
+  await cluster.create(managerOf('again', volume({ replicas: 1, nodeAffinity: onNodes('node-1') })))
+  const [claim = ''] = Object.keys(replicasOf(await isRunning('again')))
+  const isBound = () =>
+    plane.eventually(
+      `${claim} is bound`,
+      async () => {
+        const [persistent, bound] = [await volumeNamed(claim), await claimNamed(claim)]
+        const isOwn = persistent?.spec?.claimRef?.uid === bound?.metadata.uid
+        if (!isOwn || persistent?.status?.phase !== 'Bound') throw new Error(JSON.stringify([persistent, bound]))
+        return persistent
+      },
+      bindTimeoutMs,
+    )
+  const hosts = ({ spec }: PersistentVolume) =>
+    spec?.nodeAffinity?.required.nodeSelectorTerms.flatMap(({ matchExpressions = [] }) =>
+      matchExpressions.flatMap(({ values = [] }) => values),
+    )
+  const before = await isBound()
+
+  await plane.kubectl(['delete', 'pvc', claim, '-n', TENANT])
+  const after = await isBound()
+  expect(after.metadata.uid).not.toBe(before.metadata.uid)
+
+  const rename = (host: string) =>
+    plane.kubectl(['label', 'node', 'node-1', '--overwrite', `kubernetes.io/hostname=${host}`])
+  const [host = ''] = hosts(after) ?? []
+  onTestFinished(() => rename(host).then(() => undefined))
+  await rename('renamed')
+  await create('follows', 'again')
+  await running('follows', 1)
+  expect(hosts(await isBound())).toEqual(['renamed'])
+  await plane.kubectl(['delete', 'pod', 'follows', '-n', TENANT])
+  await cluster.deleteManager('again', TENANT)
+  await isGone(claim)
+})
+
 test('a missing Secret is named with its namespace, and no mover starts without it', async () => {
   const options = { awsCredentialsSecretName: 'absent' }
   await cluster.create(managerOf('secretless', volume({ options })))

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
-import { makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { makeNode, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
+import { defined } from '../../base/json.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
@@ -236,8 +238,8 @@ describe('a volume that pods claim', () => {
     return volume(phase, metadata)
   }
   const claimAt = (index: number) => claim({ name: nameAt(index) })
-  const planned = (plan: VolumePlan, input: Case['input'] = {}) =>
-    planPersistentVolumes(makeVolumeInput({ manager, ...input }), [plan]).writes.map((write) => {
+  const planned = (plan: VolumePlan, input: Case['input'] = {}, nodes?: readonly Node[]) =>
+    planPersistentVolumes(makeVolumeInput(defined({ manager, ...input, nodes })), [plan]).writes.map((write) => {
       const metadata = 'object' in write ? write.object.metadata : undefined
       return [write.kind, 'type' in write ? write.type.kind : '', metadata?.name]
     })
@@ -306,6 +308,52 @@ describe('a volume that pods claim', () => {
     expect(planned(planWith(makeReplica()), { persistentVolumes: [on('n1', 0, 'Released')] })).toEqual([
       ['delete', 'PersistentVolume', nameAt(0)],
     ])
+  })
+
+  const bound = (phase: string, uid: string) => ({ ...on('n1', 0, phase), spec: { claimRef: { uid } } })
+  const claimOf = (uid: string) => claim({ name: nameAt(0), uid })
+
+  test.each<[string, Case['input'], string[][]]>([
+    [
+      'has no new claim before its PersistentVolume is released: it would stay Pending',
+      { persistentVolumes: [bound('Bound', 'old')] },
+      [],
+    ],
+    [
+      'loses a claim that another client created again: it is Pending',
+      { persistentVolumes: [bound('Released', 'old')], persistentVolumeClaims: [claimOf('new')] },
+      [['delete', 'PersistentVolumeClaim', nameAt(0)]],
+    ],
+    [
+      'keeps a claim to which its PersistentVolume is bound',
+      { persistentVolumes: [bound('Bound', 'new')], persistentVolumeClaims: [claimOf('new')] },
+      [],
+    ],
+  ])('whose claim a user deleted %s', (_name, input, want) => {
+    expect(planned(planWith(makeReplica()), { ...input, users: () => [{ pod: 'default/reader' }] })).toEqual(want)
+  })
+
+  const HOSTNAME = 'kubernetes.io/hostname'
+  const pinnedTo = (hostname: string) => ({
+    ...on('n1'),
+    spec: {
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME, operator: 'In', values: [hostname] }] }],
+        },
+      },
+    },
+  })
+
+  test.each<[string, string | undefined, Case['input'], string[][]]>([
+    ['has another host name', 'n1.example.org', {}, [['delete', 'PersistentVolumeClaim', nameAt(0)]]],
+    ['has another host name, while a pod runs with it', 'n1.example.org', used, []],
+    ['has the same host name', 'n1', {}, []],
+    ['has no host name', undefined, {}, []],
+  ])('loses its claim only if its node %s', (_name, hostname, users, want) => {
+    const objects = { persistentVolumes: [pinnedTo('n1')], persistentVolumeClaims: [claimAt(0)] }
+    const node = makeNode('n1', { labels: hostname === undefined ? {} : { [HOSTNAME]: hostname } })
+    expect(planned(planWith(makeReplica()), { ...objects, ...users }, [node])).toEqual(want)
   })
 
   test('has no claim beside a foreign PersistentVolume; other replicas are not affected', () => {

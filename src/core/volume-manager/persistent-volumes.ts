@@ -11,7 +11,12 @@ import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import { MESSAGES } from './codes.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { buildPersistentVolume, claimOfVolume, type WantedPersistentVolume } from './mover/persistent-volume-objects.ts'
+import {
+  buildPersistentVolume,
+  claimOfVolume,
+  hostnameOfVolume,
+  type WantedPersistentVolume,
+} from './mover/persistent-volume-objects.ts'
 import { HOSTNAME_LABEL } from './nodes/feasibility.ts'
 import { rejectedAmong } from './rejected-writes.ts'
 import { isUsable } from './replica/download.ts'
@@ -118,7 +123,7 @@ function wantedByName(input: VolumeManagerInput, plans: readonly VolumePlan[], o
   const wanted = plans
     .flatMap((plan) => wantedPersistentVolumes(input, plan))
     // A replica that left its node: its PersistentVolume is replaced when no pod names the claim any more.
-    .filter((one) => isFor(one, own.PersistentVolume.get(one.name), own.PersistentVolumeClaim.has(one.name)))
+    .filter((one) => isFor(one, own.PersistentVolume.get(one.name), own.PersistentVolumeClaim.get(one.name)))
   return new Map(wanted.map((one) => [one.name, one]))
 }
 
@@ -154,7 +159,7 @@ function rejectedObjects(
 function missingObjects(manager: VolumeManager, wanted: WantedPersistentVolume, own: OwnObjects): Write[] {
   const volume = own.PersistentVolume.get(wanted.name)
   if (!volume) return [create(persistentVolumes, buildPersistentVolume(manager, wanted))]
-  if (own.PersistentVolumeClaim.has(wanted.name) || !isObserved(volume)) return []
+  if (own.PersistentVolumeClaim.has(wanted.name) || !isObserved(volume) || isTaken(volume)) return []
   return [create(persistentVolumeClaims, claimOfVolume(manager, wanted))]
 }
 
@@ -193,7 +198,7 @@ function ofReplica(
   const { node: name, index, revision, state } = replica
   const node = name === undefined ? undefined : nodes.get(name)
   if (name === undefined || !node || !(isUsable(replica, config.sourceType) || state === 'Unreachable')) return []
-  const hostname = node.metadata.labels?.[HOSTNAME_LABEL] ?? name
+  const hostname = node.metadata.labels?.[HOSTNAME_LABEL]
   return [
     {
       name: replicaClaimName(manager, config.id, revision, index),
@@ -204,13 +209,22 @@ function ofReplica(
 }
 
 /**
- * Whether an existing PersistentVolume is the wanted one. Its node is immutable. One that was released by a deleted claim does not bind
- * another claim.
+ * Whether an existing PersistentVolume is the wanted one. Its node affinity is immutable, so a node that has another host name since then needs
+ * another one. One that was released by a deleted claim does not bind another claim, also not one of the same name.
  */
-function isFor({ local }: WantedPersistentVolume, volume: PersistentVolume | undefined, hasClaim: boolean): boolean {
+function isFor(
+  { local }: WantedPersistentVolume,
+  volume: PersistentVolume | undefined,
+  claim: PersistentVolumeClaim | undefined,
+): boolean {
   if (volume === undefined) return true
-  const isReleased = volume.status?.phase === 'Released' && !hasClaim
-  return !isReleased && volume.metadata.annotations?.[NODE_ANNOTATION] === local?.node.name
+  const isReleased =
+    volume.status?.phase === 'Released' && (!claim || volume.spec?.claimRef?.uid !== claim.metadata.uid)
+  if (isReleased || volume.metadata.annotations?.[NODE_ANNOTATION] !== local?.node.name) return false
+  const { hostname } = local?.node ?? {}
+  const pinned = hostnameOfVolume(volume)
+  // A node without the label says nothing about its host name.
+  return hostname === undefined || pinned === undefined || pinned === hostname
 }
 
 /**
@@ -219,6 +233,14 @@ function isFor({ local }: WantedPersistentVolume, volume: PersistentVolume | und
  */
 function isObserved({ status }: PersistentVolume): boolean {
   return status?.phase !== 'Pending'
+}
+
+/**
+ * Whether the volume is bound to a claim that was deleted. Its phase becomes Released after that. A new claim before that would stay Pending, since
+ * the volume is of the claim with the uid in it (pkg/controller/volume/persistentvolume, syncVolume).
+ */
+function isTaken({ spec }: PersistentVolume): boolean {
+  return spec?.claimRef?.uid !== undefined
 }
 
 function create(type: typeof persistentVolumes | typeof persistentVolumeClaims, object: PersistentVolume): Write {

@@ -19,7 +19,7 @@ import { keepAnnotations } from './keep-metadata.ts'
 
 const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)
 
-/** Of Lodestone's own PersistentVolumes, also the place of the data and its claim. */
+/** Of Lodestone's own PersistentVolumes, also the place of the data, its claim and its nodes. */
 const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'spec' | 'status'>> = {
   ...volumeAsWorkload,
   type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
@@ -27,11 +27,12 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
     const kept = volumeAsWorkload.keep(raw)
     if (volumeOwners(raw.metadata).length === 0) return kept
     const { phase } = raw.status ?? {}
-    const { claimRef, local } = (raw as PersistentVolume).spec ?? {}
+    const { claimRef, local, nodeAffinity } = (raw as PersistentVolume).spec ?? {}
+    const spec = defined({ local, claimRef, nodeAffinity })
     return {
       ...kept,
       metadata: { ...kept.metadata, ...keepAnnotations(raw.metadata, [NODE_ANNOTATION]) },
-      ...defined({ spec: local && defined({ local, claimRef }), status: phase === undefined ? undefined : { phase } }),
+      ...defined({ spec, status: phase === undefined ? undefined : { phase } }),
     }
   },
   indexes: {

@@ -18,12 +18,19 @@ const NFS_STORAGE_CLASS = 'vck'
 /** The StorageClass of the chart. Its binding mode tells users and tools that the PersistentVolume determines the node. */
 export const LOCAL_STORAGE_CLASS = 'lodestone-local'
 
+/** The node of a replica. */
+interface LocalNode {
+  name: string
+  /** Its label `kubernetes.io/hostname`; undefined without it. */
+  hostname: string | undefined
+}
+
 /** A PersistentVolume and its claim, by their common name. */
 export interface WantedPersistentVolume {
   name: string
   config: VolumeConfig
   /** For the data of a replica. For NFS, both are absent. */
-  local?: { replica: ReplicaStatus; node: { name: string; hostname: string } }
+  local?: { replica: ReplicaStatus; node: LocalNode }
 }
 
 /** The PersistentVolume, for a create request. */
@@ -82,11 +89,17 @@ function requestedStorage({ config, local }: WantedPersistentVolume): string {
 
 /** The scheduler matches the affinity of a PersistentVolume with labels of nodes only, not with their names. */
 function localSource({ replica, node }: NonNullable<WantedPersistentVolume['local']>) {
-  const matchExpressions = [{ key: HOSTNAME_LABEL, operator: 'In', values: [node.hostname] }]
+  const matchExpressions = [{ key: HOSTNAME_LABEL, operator: 'In', values: [node.hostname ?? node.name] }]
   return {
     local: { path: `${replica.path}/data` },
     nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
   }
+}
+
+/** The host name in the affinity of a PersistentVolume of Lodestone; undefined for one without it. */
+export function hostnameOfVolume({ spec }: PersistentVolume): string | undefined {
+  const [term] = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []
+  return term?.matchExpressions?.find(({ key }) => key === HOSTNAME_LABEL)?.values?.[0]
 }
 
 /** The export of an NFS volume. */
