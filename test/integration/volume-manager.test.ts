@@ -1937,6 +1937,22 @@ test('Local data is used on nodes on which a mover found it, and nothing is chan
   expect([...world.disks.keys()]).toEqual(['n4:/mnt/local/imagenet'])
 })
 
+test('one mover of Local data at a time waits for its node, so that others keep their slots', async () => {
+  const options = { path: '/mnt/local/imagenet' }
+  const world = await new VolumeWorld().start('n1', 'n2', 'n3')
+  const config = { sourceType: 'Local', options, replicas: 3, nodeAffinity: LINUX }
+  await world.store.create(volumeManagers, makeVolumeManager([makeVolume(config)]))
+  const message = '3 Insufficient memory'
+  const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]
+  for (let i = 0; i < 6; i++) {
+    await world.reconcile()
+    for (const pod of world.movers()) await world.setStatus(pod, { phase: 'Pending', conditions })
+  }
+
+  expect(world.movers()).toHaveLength(1)
+  expect((await world.volume())?.replicas?.map(({ reason }) => reason)).toEqual(['Unschedulable', 'NoNode', 'NoNode'])
+})
+
 test('a Local directory that becomes a symbolic link has no pods after the next check', async () => {
   const options = { path: '/mnt/local/imagenet' }
   const world = await worldWith([{ sourceType: 'Local', options, nodeAffinity: ON_N1 }])
@@ -1962,6 +1978,11 @@ test('a Local directory that becomes a symbolic link has no pods after the next 
 const ON_N1 = {
   requiredDuringSchedulingIgnoredDuringExecution: {
     nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
+  },
+}
+const LINUX = {
+  requiredDuringSchedulingIgnoredDuringExecution: {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/os', operator: 'In', values: ['linux'] }] }],
   },
 }
 const NAMED_N4 = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n4'] }] }

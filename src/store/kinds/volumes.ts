@@ -15,6 +15,7 @@ import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { moverSecrets } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { listConfigs, listVolumes, readableStatus } from '../../core/volume-manager/known-status.ts'
+import { directoryContainers } from '../../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, readPastUse, readPodUse } from '../../core/volume-manager/pod-use.ts'
 import { ownerKey, placeKey } from '../../core/volume-manager/rules/names.ts'
@@ -141,7 +142,7 @@ function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod 
     ...kept,
     metadata: { ...kept.metadata, ...keepAnnotations(metadata, [MOVER_TASK_ANNOTATION]) },
     spec: defined({
-      containers: [],
+      containers: directoryContainers(spec),
       volumes,
       nodeName: nodeName || undefined,
       affinity: affinity?.nodeAffinity && { nodeAffinity: affinity.nodeAffinity },

@@ -7,7 +7,7 @@ import {
   type NodeSelectorTerm,
   requiredTermsOf,
 } from '../../../api/node.ts'
-import type { Pod, PodSpec } from '../../../api/pod.ts'
+import type { Container, Pod, PodSpec, PodVolume } from '../../../api/pod.ts'
 import { defined } from '../../../base/json.ts'
 import { MOVER_CONTAINER } from '../../mover-contract/contract.ts'
 import { HOSTNAME_LABEL, platformRequirements } from '../nodes/feasibility.ts'
@@ -116,17 +116,35 @@ export function nodeOfMover({ spec }: Pod): string | undefined {
   return pin?.values?.[0]
 }
 
+const TARGET_OPTION = '--target'
+
 /**
  * The directory of the node on which a mover works; undefined for a mover without one. It is the mounted directory, or that of a `Local`
  * volume below it. It is read from fields of the Pod that its user cannot change.
  */
 export function directoryOfMover({ spec }: Pod): string | undefined {
-  const { path, type } = spec?.volumes?.find(({ name }) => name === VOLUME)?.hostPath ?? {}
+  const { path, type } = mountedDirectory(spec)
   if (path === undefined || type !== 'Directory') return path
   const { args = [], volumeMounts = [] } = spec.containers.find(({ name }) => name === MOVER_CONTAINER) ?? {}
   const at = volumeMounts.find(({ name }) => name === VOLUME)?.mountPath ?? ''
-  const target = args[args.indexOf('--target') + 1] ?? ''
+  const target = args[args.indexOf(TARGET_OPTION) + 1] ?? ''
   return target.startsWith(`${at}/`) ? path + target.slice(at.length) : path
+}
+
+/** The containers of a mover, reduced to the fields that `directoryOfMover` reads. */
+export function directoryContainers(spec: PodSpec | undefined): Container[] {
+  if (mountedDirectory(spec).type !== 'Directory') return []
+  return (spec?.containers ?? [])
+    .filter(({ name }) => name === MOVER_CONTAINER)
+    .map(({ name, args = [], volumeMounts = [] }) => {
+      const at = args.indexOf(TARGET_OPTION)
+      const mounts = volumeMounts.filter((mount) => mount.name === VOLUME)
+      return { name, args: at < 0 ? [] : args.slice(at, at + 2), volumeMounts: mounts }
+    })
+}
+
+function mountedDirectory(spec: PodSpec | undefined): Partial<NonNullable<PodVolume['hostPath']>> {
+  return spec?.volumes?.find(({ name }) => name === VOLUME)?.hostPath ?? {}
 }
 
 /** The number of a mover's slot on its node; undefined when its label is missing or is not an integer. */

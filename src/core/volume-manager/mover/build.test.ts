@@ -6,7 +6,7 @@ import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
-import { directoryOfMover } from './affinity.ts'
+import { directoryContainers, directoryOfMover } from './affinity.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from './build.ts'
 
 const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' }
@@ -123,7 +123,9 @@ test('the mover of Local data mounts its root read-only, and may read private fi
     { hostPath: { path: '/mnt/local', type: 'Directory' } },
     { mountPath: '/volume', readOnly: true },
   ])
-  expect(directoryOfMover(pod)).toBe('/mnt/local/team/sales/')
+  const kept = { ...pod, spec: { ...pod.spec, containers: directoryContainers(pod.spec) } }
+  expect([pod, kept].map(directoryOfMover)).toEqual(['/mnt/local/team/sales/', '/mnt/local/team/sales/'])
+  expect(directoryContainers(replicaMover({ ...inputOf({}), replica: makeReplica() }).spec)).toEqual([])
   expect(pod.spec.containers[0]?.securityContext).toMatchObject({ capabilities: { add: ['DAC_READ_SEARCH'] } })
 })
 
