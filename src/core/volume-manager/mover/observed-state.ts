@@ -245,7 +245,7 @@ function moverFailure(pod: Pod): MoverFailure {
     return defined({ ...failed, bytes, totalBytes })
   }
   if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true, 'no')
-  const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
+  const said = terminated?.message || message || initFailure(pod) || `exit status ${terminated?.exitCode ?? 'unknown'}`
   // A retry would have the same options.
   if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)
   const code = terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected'
@@ -261,12 +261,12 @@ function failure(code: string, message: string, retry: boolean, nodeFault: NodeF
 
 function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverState {
   const { conditions = [] } = pod.status ?? {}
-  const wait = containerState(pod)?.waiting
-  const reason = wait?.reason ?? ''
-  const fault = waitFault(reason, waitedMs)
-  if (fault !== undefined) return { ...node, ...failure(reason, wait?.message ?? reason, true, fault) }
-  if (wait?.reason && wait.reason !== 'ContainerCreating' && wait.reason !== 'PodInitializing') {
-    return { kind: 'waiting', ...node, reason, message: cut(wait.message ?? reason, MAX_MESSAGE_LENGTH) }
+  const wait = waitOf(pod)
+  if (wait) {
+    const { reason = '', message = reason } = wait
+    const fault = waitFault(reason, waitedMs)
+    if (fault !== undefined) return { ...node, ...failure(reason, message, true, fault) }
+    return { kind: 'waiting', ...node, reason, message: cut(message, MAX_MESSAGE_LENGTH) }
   }
   const unscheduled = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False')
   if (unscheduled) {
@@ -306,6 +306,31 @@ export function unmountedDirectory({ spec, status }: Pod): string | undefined {
 /** The state of the container of a mover. The kubelet sorts the containers by name, and a sidecar may be the first one. */
 function containerState({ status }: Pod) {
   return status?.containerStatuses?.find(({ name }) => name === MOVER_CONTAINER)?.state
+}
+
+/** The waiting reasons of every container that starts. */
+const BEGINNING: readonly (string | undefined)[] = [undefined, '', 'ContainerCreating', 'PodInitializing']
+
+/** Why the container of a mover does not start, or an init container before it; undefined while they only begin. */
+function waitOf(pod: Pod): { reason?: string; message?: string } | undefined {
+  const own = containerState(pod)?.waiting
+  if (!BEGINNING.includes(own?.reason)) return own
+  for (const { name, state } of pod.status?.initContainerStatuses ?? []) {
+    const { reason, message = reason } = state?.waiting ?? {}
+    if (!BEGINNING.includes(reason)) return defined({ reason, message: `init container ${name}: ${message}` })
+  }
+  return undefined
+}
+
+/** Which init container failed; undefined if none did. Movers have none themselves: an admission webhook added it. */
+function initFailure({ metadata, status }: Pod): string | undefined {
+  const failed = status?.initContainerStatuses?.find(({ state }) => state?.terminated?.exitCode)
+  if (!failed) return undefined
+  const { name, state: { terminated } = {} } = failed
+  const said = `init container ${name} failed with exit status ${terminated?.exitCode}`
+  return terminated?.message
+    ? `${said}: ${terminated.message}`
+    : `${said}; see kubectl logs ${metadata.name} -c ${name}`
 }
 
 /** How the container of a mover ended; undefined while it runs. */

@@ -71,6 +71,55 @@ describe('the state of a mover is that of its own container', () => {
   })
 })
 
+describe('an init container of an admission webhook', () => {
+  const initializing = { waiting: { reason: 'PodInitializing' } }
+  const withInit = (phase: string, state: ContainerState) => {
+    const statuses = [{ name: 'istio-init', state }]
+    const containerStatuses = [{ name: 'mover', state: initializing }]
+    return makeMover({}, { phase, initContainerStatuses: statuses, containerStatuses }, 'n1')
+  }
+  const pull = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "proxy:1"' } }
+  const pullMessage = 'init container istio-init: Back-off pulling image "proxy:1"'
+
+  test.each<{ name: string; phase: string; state: ContainerState; waitedMs?: number; want: object }>([
+    {
+      name: 'that failed is named',
+      phase: 'Failed',
+      state: { terminated: { exitCode: 1, reason: 'Error' } },
+      want: {
+        code: 'Unexpected',
+        message: expect.stringMatching(
+          /^init container istio-init failed with exit status 1; see kubectl logs \S+ -c istio-init$/,
+        ),
+        retry: true,
+      },
+    },
+    {
+      name: 'that failed is named with its message',
+      phase: 'Failed',
+      state: { terminated: { exitCode: 255, message: 'iptables: Permission denied' } },
+      want: { message: 'init container istio-init failed with exit status 255: iptables: Permission denied' },
+    },
+    {
+      name: 'whose image cannot be pulled is named',
+      phase: 'Pending',
+      state: pull,
+      want: { kind: 'waiting', reason: 'ImagePullBackOff', message: pullMessage },
+    },
+    {
+      name: 'whose image cannot be pulled for a minute fails the mover',
+      phase: 'Pending',
+      state: pull,
+      waitedMs: 61_000,
+      want: { kind: 'failed', code: 'ImagePullBackOff', message: pullMessage },
+    },
+    { name: 'that starts is no problem', phase: 'Pending', state: initializing, want: { reason: 'Starting' } },
+    { name: 'that runs is no problem', phase: 'Pending', state: {}, want: { reason: 'Starting' } },
+  ])('$name', ({ phase, state, waitedMs = 0, want }) => {
+    expect(moverState(withInit(phase, state), waitedMs)).toMatchObject(want)
+  })
+})
+
 test('a mover has ended when its own container has', () => {
   const all = [moverWith('Running', completed, running), moverWith('Running', running, stopped)]
   expect(all.map(hasMoverEnded)).toEqual([true, false])
