@@ -59,6 +59,23 @@ const REFUSALS: { name: string; refuse: Refusal; says: string }[] = [
     says: 'failed calling webhook',
   },
   {
+    name: 'the patch of a webhook that does not apply',
+    refuse: forPods(() =>
+      withStatus(
+        500,
+        'Internal error occurred: add operation does not apply: doc is missing path: "/spec/initContainers/-": missing value',
+      ),
+    ),
+    says: 'doc is missing path: "/spec/initContainers/-"',
+  },
+  {
+    name: 'the patch of a webhook that makes no Pod',
+    refuse: forPods(() =>
+      withStatus(500, 'Internal error occurred: json: cannot unmarshal string into Go struct field Container.env'),
+    ),
+    says: 'cannot unmarshal string into Go struct field Container.env',
+  },
+  {
     name: 'a namespace of movers that does not exist',
     refuse: forPods(() => new MissingPrerequisiteError('namespace "movers" does not exist; create it')),
     says: 'namespace "movers" does not exist; create it',
