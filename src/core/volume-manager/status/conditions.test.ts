@@ -34,6 +34,11 @@ const of = (...summaries: VolumeSummary[]) =>
   buildManagerStatus({ manager: makeVolumeManager(), now: NOW } as VolumeManagerInput, summaries, [])
 const ready = (status: ReturnType<typeof of>) => status.conditions?.find(({ type }) => type === 'Ready')?.message
 
+test('the status of a thousand replicas that fail with messages in Chinese is smaller than an object may be', () => {
+  const failing = Array.from({ length: 1000 }, () => ({ state: 'Failed' as const, message: '无'.repeat(512) }))
+  expect(Buffer.byteLength(JSON.stringify(of(summary('failed', failing))))).toBeLessThan(1024 * 1024)
+})
+
 describe('the status for kubectl get', () => {
   test('has the ready and the wanted replicas, and the size, of all volumes', () => {
     const GI = 1024 ** 3

@@ -14,6 +14,7 @@ import type { Waiting } from '../persistent-volumes.ts'
 import { areBlocking, type RejectedWrite } from '../rejected-writes.ts'
 import { isWrittenBack } from '../replica/upload.ts'
 import { isRepeated, listChanges } from './changes.ts'
+import { withShortMessages } from './short-messages.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages: users and scripts wait for them. */
@@ -73,7 +74,7 @@ export function buildManagerStatus(
     ready: `${usable}/${summaries.length}`,
     nodes: readyNodesColumn(summaries),
     ...printerColumns(summaries),
-    volumes: summaries.flatMap(({ status, hasNoEntry }) => (hasNoEntry ? [] : [status])),
+    volumes: withShortMessages(summaries.flatMap(({ status, hasNoEntry }) => (hasNoEntry ? [] : [status]))),
     conditions: withConditions(manager.status?.conditions, states, generation, now, [STALLED]),
   }
 }
