@@ -153,7 +153,7 @@ describe('a listing that does not end is refused', () => {
     {
       what: 'the same object again and again',
       page: () => Array.from({ length: 1000 }, () => good('raw/a')),
-      code: 'KeyConflict',
+      code: 'Rejected',
     },
     {
       what: 'keys that are no paths',

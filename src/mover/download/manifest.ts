@@ -27,6 +27,8 @@ export interface Manifest {
 /** The most keys in an error message. */
 const MAX_NAMED = 5
 const MAX_REFUSED = 10_000
+/** The objects of a listing that the server lists twice. A server with more of them begins again and again. */
+const MAX_REPEATED = 10_000
 const WRITE_CHARACTERS = 1024 * 1024
 const LISTED_EVERY = 1000
 
@@ -43,7 +45,7 @@ export async function writeManifest(
   listed: (bytes: number, files: number) => void,
 ): Promise<Manifest> {
   const hash = createHash('sha256')
-  const check = new PathCheck()
+  const check = new PathCheck(selection.flat)
   let [files, bytes, seen, text] = [0, 0, 0, '']
   const file = await open(path, 'w')
   try {
@@ -59,7 +61,7 @@ export async function writeManifest(
         continue
       }
       const isFolder = chosen.kind === 'folder'
-      check.add(chosen.path, isFolder)
+      if (!check.add(chosen.path, isFolder)) continue
       if (!isFolder) {
         files += 1
         bytes += object.size
@@ -108,18 +110,34 @@ function nothing(store: ObjectStore, { place, match }: Selection, seen: number):
 
 /** Checks that every object can be a file below the target, and collects the objects that cannot. */
 class PathCheck {
+  readonly #isFlat: boolean
+  #repeated = 0
   readonly #files = new Set<string>()
   readonly #folders = new Set<string>()
   readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
   #count = 0
+
+  /** @param isFlat whether objects of several folders may have the same path */
+  constructor(isFlat: boolean) {
+    this.#isFlat = isFlat
+  }
 
   /** Whether so many objects are invalid that the rest of the listing is skipped. */
   get isLimitReached(): boolean {
     return this.#count >= MAX_REFUSED
   }
 
-  add(path: string, isFolder: boolean): void {
+  /**
+   * Adds an object. Returns false for a file that the server has listed before, as on two pages between which the bucket changed. If its content
+   * changed too, the download of the first one fails with `SourceChanged`.
+   */
+  add(path: string, isFolder: boolean): boolean {
     const id = shortHash(path)
+    if (!isFolder && !this.#isFlat && this.#files.has(id)) {
+      this.#repeated += 1
+      if (this.#repeated <= MAX_REPEATED) return false
+      throw new MoverError('Rejected', `the server lists the same objects again and again, such as ${path}`)
+    }
     if (!isFolder && (this.#files.has(id) || this.#folders.has(id)))
       this.refuse('KeyConflict', `two objects have the path ${path}`)
     else if (isFolder && this.#files.has(id)) this.refuse('KeyConflict', `${path} is a file and a folder`)
@@ -133,6 +151,7 @@ class PathCheck {
       if (this.#files.has(folderId)) this.refuse('KeyConflict', `${folder} is a file and a folder`)
       this.#folders.add(folderId)
     }
+    return true
   }
 
   refuse(code: 'UnsafeKey' | 'KeyConflict', text: string): void {
