@@ -98,6 +98,30 @@ test.each<Case>([
     waiting: [{ reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` }],
   },
   {
+    name: 'loses a claim to which its released volume is not bound, and that waiting pods name',
+    plan: WANTED,
+    input: {
+      persistentVolumes: [{ ...volume('Released'), spec: { claimRef: { uid: 'old' } } }],
+      persistentVolumeClaims: [claim({ uid: 'new' })],
+      users: () => [{ pod: 'default/reader' }],
+    },
+    writes: ['delete PersistentVolumeClaim'],
+    waiting: [
+      { reason: 'Terminating', message: `PersistentVolumeClaim ${NAME} is being deleted` },
+      { reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` },
+    ],
+  },
+  {
+    name: 'keeps a claim that waiting pods name while it is not wanted',
+    plan: UNWANTED,
+    input: {
+      persistentVolumes: [volume('Bound')],
+      persistentVolumeClaims: [claim()],
+      users: () => [{ pod: 'default/reader' }],
+    },
+    waiting: [{ reason: 'InUse', message: `claim ${NAME} is in use by default/reader` }],
+  },
+  {
     name: 'keeps its volume while its claim is being deleted',
     plan: UNWANTED,
     input: {

@@ -170,9 +170,11 @@ function usersByClaim(input: VolumeManagerInput, plans: readonly VolumePlan[], w
   return (name = '') => input.users(name).filter(({ node }) => node !== undefined || !moved.has(name))
 }
 
-/** The names of the claims of all replicas, whether they are on a node or not. */
-function claimNamesOf({ manager }: VolumeManagerInput, { config, set }: VolumePlan): string[] {
-  if (!config || !hasReplicaClaims(config)) return []
+/** The names of the claims of a volume: that of wanted NFS data, and those of all replicas, on a node or not. */
+function claimNamesOf({ manager }: VolumeManagerInput, { config, wanted, set }: VolumePlan): string[] {
+  if (!config) return []
+  if (sourceTypeOf(config.sourceType).delivery === 'mounted') return wanted ? [claimNameOf(manager, config)] : []
+  if (!hasReplicaClaims(config)) return []
   return set.replicas.map(({ revision, index }) => replicaClaimName(manager, config.id, revision, index))
 }
 
