@@ -15,6 +15,7 @@ import {
   evictedClusters,
   hasNoFit,
   hasTarget,
+  isPlaced,
   isSuspended,
   isWorkload,
   schedulingFailure,
@@ -33,7 +34,7 @@ import { claimsFor, claimsRegranted } from '../permission.ts'
 import { claimSource, claimsConcerned } from '../source.ts'
 import { bindingsByVolume, locateVolumes } from '../volume-locations.ts'
 import { allBindings, bindingsOfClaim, bindingsOfWorkload } from '../workload.ts'
-import { schedulerChoices } from './present.ts'
+import { type PresentOutcomes, rememberOutcomes, schedulerChoices } from './present.ts'
 import { placedBindings, predictOutcome, type World } from './world.ts'
 
 export interface BindingIndex {
@@ -65,12 +66,15 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
     const { spec } = binding
-    const isKnown = !isSuspended(spec) && !isScheduled(binding, fleet) && unscheduled.add(key, binding)
+    const isUnscheduled = !isOnHold(spec) && !isScheduled(binding, fleet)
+    const isKnown = isUnscheduled && unscheduled.add(key, binding)
     if (!isKnown) {
       const targets = targetClusters(spec)
       for (const name of targets) addTo(byCluster, name, key)
       const others = countsClusters(spec) ? byCluster : aroundCluster
-      for (const name of clustersAround(binding, world)) if (!targets.includes(name)) addTo(others, name, key)
+      const around = clustersAround(binding, world)
+      for (const name of isUnscheduled ? unscheduled.lastClusters(binding) : []) around.add(name)
+      for (const name of around) if (!targets.includes(name)) addTo(others, name, key)
     }
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
@@ -115,19 +119,27 @@ class UnscheduledBindings {
   readonly #world: World
   /** Those that run nowhere, by the first cluster between which the scheduler chooses, and by all of them. */
   readonly #byChoice = new Map<string, Map<readonly string[], string[]>>()
-  /** The others, by the groups of their placement: equal placements have the same groups. */
-  readonly #byGroups = new Map<readonly Group[], string[]>()
+  /** The others, by the groups of their placement, and by how many clusters must be lost. Equal placements have the same groups. */
+  readonly #byGroups = new Map<readonly Group[], Map<number, string[]>>()
+  /** Each binding is asked about several times, and then no more. */
+  readonly #outcomesOf: PresentOutcomes
 
   constructor(world: World) {
     this.#world = world
+    this.#outcomesOf = rememberOutcomes(world, 1)
   }
 
   /** Returns whether `concernedBy` says all about the binding: then its data does not matter. */
   add(key: string, binding: ResourceBinding): boolean {
     const { spec } = binding
-    const isOther = hasTarget(spec) || hasNoFit(binding) || countsClusters(spec)
+    const isOther = hasTarget(spec) || isSuspended(spec) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
-      addTo(this.#byGroups, this.#world.fleet.groupsOf(spec), key)
+      const losses = this.#fewestLosses(binding)
+      for (const groups of this.#groupsToCome(binding)) {
+        const byLosses = this.#byGroups.get(groups) ?? new Map<number, string[]>()
+        this.#byGroups.set(groups, byLosses)
+        addTo(byLosses, losses, key)
+      }
       return false
     }
     for (const choice of schedulerChoices(predictOutcome(binding, this.#world, { isQueued: false }))) {
@@ -139,14 +151,49 @@ class UnscheduledBindings {
     return true
   }
 
+  /**
+   * Returns how many clusters must be lost at least before the scheduler acts otherwise: all but one of its choice. The workload runs in none of
+   * them. It is one if each cluster may matter. Clusters that its decision looks up are found by its data and its narrowing.
+   */
+  #fewestLosses(binding: ResourceBinding): number {
+    if (!hasTarget(binding.spec) || countsClusters(binding.spec)) return 1
+    const { idle, queued, accepting } = this.#outcomesOf(binding)
+    const around = clustersAround(binding, this.#world)
+    const isFound = accepting?.every((name) => around.has(name)) === true
+    // What comes after a choice depends on all of its clusters.
+    if (!isFound || idle.later || queued.later) return 1
+    return Math.max(1, Math.min(...this.#choicesOf(binding).map(({ length }) => length - 1)))
+  }
+
+  /** Returns the clusters of each choice that has one or no cluster to spare. The placement may allow them only after the decision. */
+  lastClusters(binding: ResourceBinding): string[] {
+    return this.#choicesOf(binding).flatMap((choice) => (choice.length <= 2 ? choice : []))
+  }
+
+  #choicesOf(binding: ResourceBinding): (readonly string[])[] {
+    const { idle, queued } = this.#outcomesOf(binding)
+    return [idle, queued].flatMap(schedulerChoices)
+  }
+
+  /** The groups of the stored placement. If clusters are counted, those of the decision too: it may end a narrowing to too few clusters. */
+  #groupsToCome(binding: ResourceBinding): Set<readonly Group[]> {
+    const { fleet } = this.#world
+    const stored = fleet.groupsOf(binding.spec)
+    if (!countsClusters(binding.spec)) return new Set([stored])
+    const { decision } = predictOutcome(binding, this.#world, { isQueued: false }).first
+    return new Set([stored, fleet.groupsOf(decision.binding.spec)])
+  }
+
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
   *concernedBy(lost: ReadonlyMap<string, Cluster>): Generator<string, void, undefined> {
     for (const name of lost.keys()) {
       for (const [choice, keys] of this.#byChoice.get(name) ?? [])
         if (choice.every((other) => lost.has(other))) yield* keys
     }
-    for (const [groups, keys] of this.#byGroups)
-      if (groups.some(({ allows }) => [...lost.keys()].some(allows))) yield* keys
+    for (const [groups, byLosses] of this.#byGroups) {
+      if (!groups.some(({ allows }) => [...lost.keys()].some(allows))) continue
+      for (const [losses, keys] of byLosses) if (lost.size >= losses) yield* keys
+    }
   }
 }
 
@@ -162,6 +209,11 @@ function isScheduled(binding: ResourceBinding, fleet: Fleet): boolean {
   const mayStay = (name: string) => group?.allows(name) === true && !fleet.isGone(name) && !evicted.has(name)
   const isEnough = targets.length > 0 && targets.length >= minClusters(spec.placement)
   return isEnough && targets.every(mayStay) && findEviction(binding, fleet) === undefined
+}
+
+/** Whether the workload waits for its data. The hold of one that runs, or that leaves its cluster, ends with the next decision. */
+function isOnHold(spec: BindingSpec): boolean {
+  return isSuspended(spec) && !isPlaced(spec)
 }
 
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
