@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { type DataSource, dataSources } from '../src/api/data-source.ts'
+import { type DataSource, dataSources } from '../../src/api/data-source.ts'
 import {
   CLUSTER_BINDING_ID_LABEL,
   clusterResourceBindings,
@@ -10,21 +10,21 @@ import {
   type Placement,
   propagationPolicies,
   resourceBindings,
-} from '../src/api/karmada.ts'
-import type { K8sObject, ResourceType } from '../src/api/meta.ts'
-import { newestRules } from '../src/core/karmada-rules.ts'
-import { decideBinding } from '../src/core/resource-binding/decide.ts'
-import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
-import { attachedTo, labeledClusterBindings } from '../src/queries/attached.ts'
-import { gatherBindingInput } from '../src/queries/binding.ts'
-import type { IndexFunctions } from '../src/store/cache/object-table.ts'
-import { nameOfSource } from '../src/store/kinds/query-key.ts'
-import { anonymizer } from '../src/store/snapshot/anonymous.ts'
-import { snapshotKinds } from '../src/store/snapshot/snapshot-kinds.ts'
-import type { ObjectStore } from '../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy, NOW } from './builders.ts'
-import { Fleet } from './fleet/fleet.ts'
-import { storeOf, written } from './fleet/fleet-files.ts'
+} from '../../src/api/karmada.ts'
+import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import { newestRules } from '../../src/core/karmada-rules.ts'
+import { decideBinding } from '../../src/core/resource-binding/decide.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { attachedTo, labeledClusterBindings } from '../../src/queries/attached.ts'
+import { gatherBindingInput } from '../../src/queries/binding.ts'
+import type { IndexFunctions } from '../../src/store/cache/object-table.ts'
+import { nameOfSource } from '../../src/store/kinds/query-key.ts'
+import { anonymizer } from '../../src/store/snapshot/anonymous.ts'
+import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+import { makeBinding, makeClaim, makePolicy, NOW } from '../builders.ts'
+import { Fleet } from '../fleet/fleet.ts'
+import { storeOf, written } from '../fleet/fleet-files.ts'
 
 const SIZE = { clusters: 25, sources: 80, bindings: 400 }
 const kinds = snapshotKinds(SHIPPED_KINDS)
