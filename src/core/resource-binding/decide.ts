@@ -8,10 +8,10 @@ import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './anno
 import { decideForBase } from './base.ts'
 import { activeHold, holdNotHonored, withoutClusters } from './hold-not-honored.ts'
 import type { BindingInput } from './input.ts'
-import { decideOrphaned } from './orphaned.ts'
 import { type ParsedInput, parseInput } from './parse-input.ts'
 import type { PlacementDecision, PlacementState } from './placement-decision.ts'
 import { holdTooLarge, lacksRequiredClaim } from './rules/not-scheduled.ts'
+import { decideOrphaned } from './rules/orphaned.ts'
 import { writeDecision } from './write.ts'
 
 export interface BindingDecision {

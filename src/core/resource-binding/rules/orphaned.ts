@@ -1,14 +1,14 @@
 /** Decides on a binding whose object was deleted without it, as by `kubectl delete --cascade=orphan`: its workload stays where it runs. */
-import type { Placement, ResourceBinding } from '../../api/karmada.ts'
-import { jsonEqual } from '../../base/json.ts'
-import { cut } from '../outcome.ts'
-import { effectiveAffinity } from '../placement/affinity.ts'
-import { occupiedClusters } from '../placement/binding-state.ts'
-import type { LocalityAnnotation } from './annotations.ts'
-import { MAX_MESSAGE_LENGTH } from './hold-cause.ts'
-import type { ParsedInput } from './parse-input.ts'
-import { keptInBase, type PlacementDecision } from './placement-decision.ts'
-import { policyReferenceOf } from './policy.ts'
+import type { Placement, ResourceBinding } from '../../../api/karmada.ts'
+import { jsonEqual } from '../../../base/json.ts'
+import { cut } from '../../outcome.ts'
+import { effectiveAffinity } from '../../placement/affinity.ts'
+import { occupiedClusters } from '../../placement/binding-state.ts'
+import type { LocalityAnnotation } from '../annotations.ts'
+import { MAX_MESSAGE_LENGTH } from '../hold-cause.ts'
+import type { ParsedInput } from '../parse-input.ts'
+import { keptInBase, type PlacementDecision } from '../placement-decision.ts'
+import { policyReferenceOf } from '../policy.ts'
 
 /**
  * Whether the object of a binding was deleted without the binding. Then the garbage collector removes the owner that Karmada's detector gives to

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { bind, loop, one, runsIn, write } from '../../../test/binding-writes.ts'
-import { located, makeBinding, makeInput, NOW } from '../../../test/builders.ts'
-import { readDecision } from './annotations.ts'
+import { bind, loop, one, runsIn, write } from '../../../../test/binding-writes.ts'
+import { located, makeBinding, makeInput, NOW } from '../../../../test/builders.ts'
+import { readDecision } from '../annotations.ts'
+import { planBinding, requeueAfter } from '../plan.ts'
 import { isOrphaned } from './orphaned.ts'
-import { planBinding, requeueAfter } from './plan.ts'
 
 const OWNER = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app', uid: 'b' }
 
