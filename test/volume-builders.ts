@@ -9,6 +9,7 @@ import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import type { DiskReport } from '../src/core/volume-manager/nodes/disk.ts'
 import { type ObservedVolume, observeVolumes } from '../src/core/volume-manager/observe.ts'
+import type { DeletionObservation } from '../src/core/volume-manager/replica/deletion.ts'
 import { toTime } from '../src/core/volume-manager/time.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
 import { PLATFORM, VOLUME_SETTINGS } from './volume-world.ts'
@@ -21,6 +22,26 @@ export const at = (seconds: number) => toTime(NOW + seconds * 1000)
 /** A replica that is ready on n1. */
 export function makeReplica(more: Partial<ReplicaStatus> = {}): ReplicaStatus {
   return { index: 0, state: 'Ready', revision: 'r', path: PATH, node: 'n1', attempt: 1, since: at(0), ...more }
+}
+
+/** The observation of a deletion whose node is ready. It has no mover yet. */
+export function makeDeletionObservation(more: Partial<DeletionObservation> = {}): DeletionObservation {
+  return {
+    mover: undefined,
+    progress: undefined,
+    retryTriggers: new Set(),
+    nodeGone: false,
+    labelled: false,
+    users: [],
+    isLeftover: false,
+    nodeReady: true,
+    claimed: false,
+    evenInUse: false,
+    written: false,
+    settings: VOLUME_SETTINGS,
+    now: NOW,
+    ...more,
+  }
 }
 
 /** A deletion on n1 that waits. */

@@ -1,13 +1,21 @@
 /** Tests that no deadline of a volume passes by a jump of the clock, since nothing could happen during the jump. */
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../test/builders.ts'
-import { at, makeDeletion, makeMover, makeNode, makeReplica, moversOf } from '../../../test/volume-builders.ts'
+import {
+  at,
+  makeDeletion,
+  makeDeletionObservation,
+  makeMover,
+  makeNode,
+  makeReplica,
+  moversOf,
+} from '../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { Present } from '../../base/time/clock-jumps.ts'
 import { observeMover } from './mover/observed-state.ts'
 import { skippedAt } from './nodes/leftovers.ts'
 import { planEviction } from './plan-eviction.ts'
-import { type DeletionObservation, stepDeletion } from './replica/deletion.ts'
+import { stepDeletion } from './replica/deletion.ts'
 import { type DownloadObservation, stepDownload } from './replica/download.ts'
 import { stepWork } from './replica/transition.ts'
 import { overdueMovers } from './schedule/preemption.ts'
@@ -26,20 +34,6 @@ const REPLICA: Omit<DownloadObservation, 'now'> = {
   hasChanges: false,
   node: undefined,
   sourceType: 'S3',
-  settings,
-}
-const DELETION: Omit<DeletionObservation, 'now'> = {
-  mover: undefined,
-  progress: undefined,
-  retryTriggers: new Set(),
-  nodeGone: false,
-  labelled: false,
-  users: [],
-  isLeftover: false,
-  nodeReady: true,
-  claimed: false,
-  evenInUse: false,
-  written: false,
   settings,
 }
 const { prepareTimeoutSeconds, progressTimeoutSeconds, preemptAfterSeconds } = settings.movers
@@ -148,7 +142,7 @@ const deadlines: Deadline[] = [
     name: 'pods that were scheduled before the label of their node was removed',
     seconds: 3,
     isOver: (present) =>
-      stepDeletion(makeDeletion({ state: 'Waiting', since: at(0) }), { ...DELETION, ...present })?.next.state !==
+      stepDeletion(makeDeletion({ state: 'Waiting', since: at(0) }), makeDeletionObservation(present))?.next.state !==
       'Waiting',
   },
   {

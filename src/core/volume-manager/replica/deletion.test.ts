@@ -1,25 +1,9 @@
 import { expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
-import { at, makeDeletion } from '../../../../test/volume-builders.ts'
-import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import { at, makeDeletion, makeDeletionObservation } from '../../../../test/volume-builders.ts'
 import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { type DeletionObservation, startDeleting, stepDeletion } from './deletion.ts'
 
-const DEFAULTS: DeletionObservation = {
-  mover: undefined,
-  progress: undefined,
-  retryTriggers: new Set(),
-  nodeGone: false,
-  labelled: false,
-  users: [],
-  isLeftover: false,
-  nodeReady: true,
-  claimed: false,
-  evenInUse: false,
-  written: false,
-  settings: VOLUME_SETTINGS,
-  now: NOW,
-}
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const users = (...names: string[]) => names.map((name) => ({ pod: `default/${name}`, node: 'n1' }))
 const old = { since: at(-60) }
@@ -213,7 +197,7 @@ test.each<Case>([
     due: 9,
   },
 ])('a deletion $name', ({ of = {}, observed = {}, want, due }) => {
-  const step = stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })
+  const step = stepDeletion(makeDeletion(of), makeDeletionObservation(observed))
   const members: Record<string, unknown> = { ...step?.next }
 
   expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
@@ -226,7 +210,7 @@ test.each<{ name: string; of?: Partial<DeletionStatus>; observed: Partial<Deleti
   { name: 'when it is a leftover of its node', observed: { isLeftover: true, nodeReady: false, users: users('a') } },
   { name: 'when the node is gone, even in use', observed: { nodeGone: true, users: users('a') } },
 ])('the data is gone $name', ({ of = {}, observed }) => {
-  expect(stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })).toBeUndefined()
+  expect(stepDeletion(makeDeletion(of), makeDeletionObservation(observed))).toBeUndefined()
 })
 
 test('a new attempt begins without the progress and the reason of the last one', () => {
