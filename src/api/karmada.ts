@@ -56,6 +56,14 @@ export interface BindingResource {
   resourceVersion?: string
 }
 
+/** What Karmada leaves undone for a workload. A policy cannot suspend the scheduling. */
+export interface Suspension {
+  scheduling?: boolean
+  dispatching?: boolean
+  dispatchingOnClusters?: { clusterNames?: string[] }
+  [key: string]: unknown
+}
+
 export interface BindingSpec {
   resource: BindingResource
   replicas?: number
@@ -64,12 +72,7 @@ export interface BindingSpec {
   clusters?: TargetCluster[]
   placement?: Placement
   gracefulEvictionTasks?: { fromCluster: string }[]
-  suspension?: {
-    scheduling?: boolean
-    dispatching?: boolean
-    dispatchingOnClusters?: { clusterNames?: string[] }
-    [key: string]: unknown
-  }
+  suspension?: Suspension
   propagateDeps?: boolean
   /** The workloads that need the resource, each with a copy of its scheduled clusters. */
   requiredBy?: BindingSnapshot[]
@@ -142,7 +145,7 @@ export interface PropagationSpec {
   activationPreference?: string
   priority?: number
   preemption?: string
-  suspension?: { [key: string]: unknown }
+  suspension?: Suspension
   schedulerName?: string
   conflictResolution?: string
   preserveResourcesOnDeletion?: boolean

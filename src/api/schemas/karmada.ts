@@ -110,6 +110,15 @@ export function withoutMetadata({ properties: { metadata: _, ...properties } }: 
   return { type: 'object', required: ['spec'], properties }
 }
 
+/** The fields by which a policy, and a binding of it, suspend the creation and updates of a workload in clusters. */
+const dispatching = {
+  dispatching: { type: 'boolean' },
+  dispatchingOnClusters: {
+    type: 'object',
+    properties: { clusterNames: { type: 'array', items: { type: 'string' } } },
+  },
+}
+
 const bindingWithSpec = withSpec(['resource'], {
   resource,
   replicas: { type: 'integer' },
@@ -117,17 +126,7 @@ const bindingWithSpec = withSpec(['resource'], {
   clusters: arrayWithField('name'),
   placement,
   gracefulEvictionTasks: arrayWithField('fromCluster'),
-  suspension: {
-    type: 'object',
-    properties: {
-      scheduling: { type: 'boolean' },
-      dispatching: { type: 'boolean' },
-      dispatchingOnClusters: {
-        type: 'object',
-        properties: { clusterNames: { type: 'array', items: { type: 'string' } } },
-      },
-    },
-  },
+  suspension: { type: 'object', properties: { scheduling: { type: 'boolean' }, ...dispatching } },
 })
 
 /** ResourceBinding and ClusterResourceBinding. */
@@ -158,7 +157,8 @@ export const policySchema = withSpec(['resourceSelectors'], {
   preemption: { type: 'string' },
   activationPreference: { type: 'string' },
   preserveResourcesOnDeletion: { type: 'boolean' },
-  ...unread('association', 'dependentOverrides', 'schedulerName', 'failover', 'conflictResolution', 'suspension'),
+  suspension: { type: 'object', properties: dispatching },
+  ...unread('association', 'dependentOverrides', 'schedulerName', 'failover', 'conflictResolution'),
   ...unread('schedulePriority'),
 })
 

@@ -1086,12 +1086,17 @@ test.each<{ options: string[]; status: number; says: string }>([
   },
   { options: ['-f', '-', '--policy', '-'], status: 2, says: 'standard input is read once; give its policies to' },
   { options: ['-f', '@taints.yaml'], status: 1, says: '@taints.yaml: spec.taints: must be of type array' },
+  {
+    options: ['-f', '@suspended.yaml'],
+    status: 1,
+    says: '@suspended.yaml: spec.suspension.dispatchingOnClusters.clusterNames: must be of type array',
+  },
   { options: ['-f', '@wrong.yaml'], status: 1, says: 'admission would reject DataSourceClaim default/wrong' },
 ])('$options is answered with the way out', async ({ options, status, says }) => {
   const wrong = makeClaim({ policy: { enforcement: 'Perhaps' } } as never, { name: 'wrong' })
   const answer = await whatIf(options, [...HUB, makeNamespace('default')], {
     'taints.yaml': makeCluster('member2', { taints: 5 } as never),
-
+    'suspended.yaml': makePolicy({ suspension: { dispatchingOnClusters: { clusterNames: 5 } } } as never),
     'claim.yaml': makeClaim(),
     'wrong.yaml': wrong,
   })

@@ -34,6 +34,12 @@ describe('a field of a policy', () => {
       errors: ['spec.placement.clusterAffinities[1].excludes: unknown field (did you mean exclude?)'],
     },
     {
+      given: policyOf({ suspension: { clusterNames: ['a'] } }),
+      errors: [
+        'spec.suspension.clusterNames: unknown field (did you mean spec.suspension.dispatchingOnClusters.clusterNames?)',
+      ],
+    },
+    {
       given: placed({ clusterNames: ['a'] }),
       errors: [
         'spec.placement.clusterNames: unknown field (did you mean spec.placement.clusterAffinity.clusterNames?)',

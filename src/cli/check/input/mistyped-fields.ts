@@ -20,8 +20,8 @@ import { hasType } from './validate-manifest.ts'
 interface Fields {
   /** The fields by their place. One without `properties` and `items` may have any value. */
   schema: JsonSchema
-  /** The path of each field that is not in a list, by its name. */
-  places: ReadonlyMap<string, string>
+  /** The paths of each field that is not in a list, by its name. The one nearest to the root is the last. */
+  places: ReadonlyMap<string, readonly string[]>
   /** Whether every other field is a mistake. Otherwise, one that resembles no field may be of a later version. */
   isComplete: boolean
 }
@@ -55,15 +55,22 @@ function addUnknownFields(value: unknown, schema: JsonSchema, path: string, fiel
   for (const [name, member] of Object.entries(value)) {
     const at = path === '' ? name : `${path}.${name}`
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
-    const similar = known ? '' : similarField(name, properties, fields)
+    const similar = known ? '' : similarField(name, path, properties, fields)
     if (known) addUnknownFields(member, known, at, fields, errors)
     else if (similar || fields.isComplete)
       errors.add(() => ({ path: at, code: 'Invalid', message: `unknown field${similar}` }))
   }
 }
 
-function similarField(name: string, properties: Record<string, JsonSchema>, { places }: Fields): string {
-  const place = places.get(name)
+/** The place of a field with this name, best below the same parent; otherwise a field of the parent with a similar name. */
+function similarField(
+  name: string,
+  parent: string,
+  properties: Record<string, JsonSchema>,
+  { places }: Fields,
+): string {
+  const found = places.get(name)
+  const place = found?.findLast((one) => one.startsWith(`${parent}.`)) ?? found?.at(-1)
   return place === undefined ? suggest(name, Object.keys(properties)) : ` (did you mean ${place}?)`
 }
 
@@ -71,7 +78,7 @@ function ofObject(schema: JsonSchema): Omit<Fields, 'isComplete'> {
   const { metadata: _, ...own } = schema.properties ?? {}
   return {
     schema: { properties: { apiVersion: {}, kind: {}, metadata: {}, ...own } },
-    places: new Map(placesOf({ properties: defined({ spec: own['spec'] }) })),
+    places: placesByName(placesOf({ properties: defined({ spec: own['spec'] }) })),
   }
 }
 
@@ -80,7 +87,12 @@ function ofOurKind(schema: JsonSchema): Fields {
   return { schema: ofObject({ properties: { spec: {}, status: {} } }).schema, places, isComplete: true }
 }
 
-/** The name and the path of each field. The deepest come first, so that a map keeps the path nearest to the root. */
+function placesByName(places: readonly [string, string][]): Map<string, string[]> {
+  const byName = Map.groupBy(places, ([name]) => name)
+  return new Map([...byName].map(([name, found]) => [name, found.map(([, path]) => path)]))
+}
+
+/** The name and the path of each field. The deepest come first. */
 function placesOf({ properties = {} }: JsonSchema, path = ''): [string, string][] {
   const own = Object.keys(properties).map((name): [string, string] => [name, `${path}${name}`])
   return [...Object.entries(properties).flatMap(([name, schema]) => placesOf(schema, `${path}${name}.`)), ...own]
