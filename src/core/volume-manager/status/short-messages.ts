@@ -1,5 +1,6 @@
 /** Cuts the messages in a status that has too many bytes of them: an object has at most 1.5 MiB. */
 import type { VolumeStatus } from '../../../api/volume-status.ts'
+import { defined } from '../../../base/json.ts'
 import { jsonBytes } from '../../admission/object-size.ts'
 import { cut } from '../../outcome.ts'
 
@@ -27,25 +28,29 @@ export function withShortMessages(volumes: readonly VolumeStatus[]): VolumeStatu
   )
 }
 
+interface WithMessages {
+  message?: string
+  lastFailure?: string
+}
+
 function mapMessages(volumes: readonly VolumeStatus[], map: (message: string) => string): VolumeStatus[] {
+  const mapped = (message: string | undefined) => (message === undefined ? undefined : map(message))
   /** The part of a status with its own messages. */
-  function withOwn<T extends { message?: string; lastFailure?: string }>(part: T): T {
-    const { message, lastFailure } = part
-    return {
-      ...part,
-      ...(message !== undefined && { message: map(message) }),
-      ...(lastFailure !== undefined && { lastFailure: map(lastFailure) }),
-    }
-  }
+  const withOwn = <T extends WithMessages>(part: T): T => ({
+    ...part,
+    ...defined({ message: mapped(part.message), lastFailure: mapped(part.lastFailure) }),
+  })
   return volumes.map((volume) => ({
     ...withOwn(volume),
-    ...(volume.replicas && {
-      replicas: volume.replicas.map((replica) => ({
+    ...defined({
+      replicas: volume.replicas?.map((replica) => ({
         ...withOwn(replica),
-        ...(replica.upload && { upload: withOwn(replica.upload) }),
-        ...(replica.maintenance && { maintenance: withOwn(replica.maintenance) }),
+        ...defined({
+          upload: replica.upload && withOwn(replica.upload),
+          maintenance: replica.maintenance && withOwn(replica.maintenance),
+        }),
       })),
+      deletions: volume.deletions?.map((deletion) => withOwn(deletion)),
     }),
-    ...(volume.deletions && { deletions: volume.deletions.map(withOwn) }),
   }))
 }
