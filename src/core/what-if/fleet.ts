@@ -146,7 +146,7 @@ function worsenGroup(
       let closed = closedByKind.get(kind)
       if (!closed) {
         const refuses = schedulingRefusal({ resource, placement }, lookup)
-        closed = new Set(open.names.filter((name) => worse.has(name) && refuses(name) !== undefined))
+        closed = new Set([...worse.keys()].filter((name) => open.has(name) && refuses(name) !== undefined))
         closedByKind.set(kind, closed)
       }
       return closed.size === 0 ? open : withoutClusters(open, closed)
