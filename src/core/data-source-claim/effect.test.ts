@@ -64,16 +64,13 @@ test.each<{ namespace: string; target?: string; rest: string }>([
     namespace: 'karmada-system',
     rest: '; objects of namespace karmada-system get none, since Karmada reserves it; use another namespace',
   },
-])(
-  'a claim without a binding says whether Karmada skips its namespace ($namespace) or that of its workload ($target)',
-  (given) => {
-    const { namespace, target, rest } = given
-    const skipped = makeClaim({ workload: { ...workload, ...defined({ namespace: target }) } }, { namespace })
-    expect(noEffect(skipped, [])?.message).toBe(
-      `ConfigMap settings has no binding yet; create it, and a policy that selects it${rest}`,
-    )
-  },
-)
+])('a claim without a binding says whether Karmada skips $namespace or $target', (given) => {
+  const { namespace, target, rest } = given
+  const skipped = makeClaim({ workload: { ...workload, ...defined({ namespace: target }) } }, { namespace })
+  expect(noEffect(skipped, [])?.message).toBe(
+    `ConfigMap settings has no binding yet; create it, and a policy that selects it${rest}`,
+  )
+})
 
 test('kubectl get prints that a claim for a dependency has no effect', () => {
   const resolved = { type: 'Resolved', status: 'True', reason: 'Located', message: 'the data is in m1' } as const

@@ -250,7 +250,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: string[] }>([
       'Stalled=True NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
     ],
   },
-])('a claim is ready when its data is in a cluster and its workload does not wait: $name', ({ given, want }) => {
+])('a claim is ready when its data is located and its workload is not on hold: $name', ({ given, want }) => {
   expect(statusIn(plan(given))?.conditions?.filter(isReadiness).map(lineOf)).toEqual(want)
 })
 

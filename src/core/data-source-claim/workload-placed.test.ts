@@ -101,7 +101,7 @@ describe('a claim says of its workload that it', () => {
   })
 
   test.each(['Divided', 'Duplicated'])(
-    'has no replicas (%s), so that the scheduler removed it from its clusters: nothing',
+    'was removed from its clusters for lack of replicas (%s): nothing',
     (replicaSchedulingType) => {
       const placement = { replicaScheduling: { replicaSchedulingType } }
       const before = [{ ...workloadPlaced([decided(runsIn('member3'))], []), lastTransitionTime: '' }] as never

@@ -118,7 +118,7 @@ test('a write without a phase shows no CRD', () => {
 })
 
 describe('the CRD that the API server has', () => {
-  test('is ours until a write loses fields, and is tried again after 30 s, 60 s and so on, up to 10 min', () => {
+  test('is ours until a write loses fields, and is tried again after 30 s to 10 min', () => {
     const served = new ServedCrd()
     const waits: number[] = []
     let now = NOW
@@ -136,7 +136,7 @@ describe('the CRD that the API server has', () => {
     expect(waits).toEqual([30, 60, 120, 240, 480, 600, 600])
   })
 
-  test('is news when it changes, also for writes at the same time, which do not extend the wait', () => {
+  test('is reported once for writes at the same time, which do not extend the wait', () => {
     const served = new ServedCrd()
     const shown: SourceCrd[] = ['ours', 'upstream', 'upstream', 'ours', 'ours']
 

@@ -143,7 +143,7 @@ test('a workload depends on the objects that it names', () => {
   ])
 })
 
-test('KServe reads the Secrets of a ServiceAccount; other controllers read its pull Secrets only', () => {
+test('only KServe reads the Secrets of a ServiceAccount besides its pull Secrets', () => {
   const spec = { predictor: { serviceAccountName: 'reader' } }
   const metadata = { name: 'iris', namespace: 'shop' }
   const service = interpretWorkload({

@@ -81,7 +81,7 @@ function planned(check: Partial<AdmissionCheckState>, decision: CheckDecision) {
   return planWorkloadChecks(workload, new Map([['data', decision]]), NOW).actions
 }
 
-test('Ready is written with its time and message, and the check of another controller stays as it is', () => {
+test('Ready has its time and message, and the check of another controller stays', () => {
   expect(planned({}, { state: 'Ready', message: 'default/sales is in m2' })).toMatchObject([
     {
       kind: 'patch',

@@ -249,7 +249,7 @@ test('a claim that holds its job lets it only into clusters with its data', () =
   )
 })
 
-test('a decision is stable: on its own nomination it decides the same, in the same order', () => {
+test('a decision on its own nomination gives the same clusters in the same order', () => {
   fc.assert(
     fc.property(worlds, ({ claims: _, ...input }) => {
       const first = nominated(input)

@@ -48,7 +48,7 @@ test('a nomination is applied as Kueue would, with all that Kueue applied before
   })
 })
 
-test('a nomination that is taken back is an empty list, and the reason follows as a condition', () => {
+test('a withdrawn nomination is an empty list, and then a condition has the reason', () => {
   const { actions } = planNomination(makeStored(['w1']), held, NOW)
   expect(actions).toMatchObject([{ fieldManager: 'kueue-admission', patch: { status: { nominatedClusterNames: [] } } }])
 })

@@ -76,7 +76,7 @@ describe('a set of clusters', () => {
   test.each([
     { weights: 'by names', target: (i: number) => named(...Array.from({ length: 40 }, (_, n) => `m${i * 40 + n}`)) },
     { weights: 'by selectors', target: () => inEurope },
-  ])('is compared with weights $weights at a limited cost, however many groups a policy has', ({ target }) => {
+  ])('is compared with weights $weights at a limited cost for any number of groups', ({ target }) => {
     const names = Array.from({ length: 4000 }, (_, i) => `m${i}`)
     const all = lookup(...names)
     let lookUps = 0

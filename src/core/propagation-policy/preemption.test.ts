@@ -55,7 +55,7 @@ test.each<{ name: string; policy: PropagationPolicy; present?: PropagationPolicy
   expect(takesOver(policy, present, app)).toBe(want)
 })
 
-test('the last of several policies has the workload: one with a namespace, then the highest priority, then the lowest name', () => {
+test('policies preempt in the order of namespaced, highest priority and lowest name', () => {
   const named = (name: string, priority: number) => makePolicy({ priority }, { name })
   const order = [named('b', 5), named('c', 5), named('a', 1), clusterScoped(named('a', 9))]
   expect(order.toReversed().sort(comparePreemptors)).toEqual(order)

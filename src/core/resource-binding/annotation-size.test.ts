@@ -255,7 +255,7 @@ test.each<{ name: string; placement: Placement }>([
     placement: { clusterAffinities: ['g0', 'g1', 'g2', 'g3'].map((affinityName) => ({ affinityName })) },
   },
   { name: 'one affinity', placement: {} },
-])('a narrowing of $name beyond the limit of etcd puts the workload on hold, with the numbers', ({ placement }) => {
+])('a hold has the numbers if a narrowing of $name exceeds the limit of etcd', ({ placement }) => {
   const count = placement.clusterAffinities ? 5000 : 20_000
   const clusters = Array.from({ length: count }, (_, i) => `cluster-${i}`.padEnd(48, 'x'))
   const decided = (text: string) =>

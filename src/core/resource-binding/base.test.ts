@@ -310,7 +310,7 @@ describe('at an update', () => {
     )
   })
 
-  test('a base with the overflow tiers of a lazy policy is restored, also with clusters that may join', () => {
+  test('a base is restored with overflow tiers of a lazy policy whose clusters may join', () => {
     const overflow = { ...labeled('gone').clusterAffinity, affinityName: 'o' }
     const tiers = {
       clusterAffinities: [{ affinityName: 'a', clusterNames: ['member2'], overflowAffinities: [overflow] }],
@@ -341,7 +341,7 @@ describe('at an update', () => {
     expect(tiers(['member2', 'member5'])).toEqual([['member2', 'member5']])
   })
 
-  test('a forged base whose overflow tier is its first choice does not count before the workload has replicas', () => {
+  test('a forged base that begins with an overflow tier does not count without replicas', () => {
     const tiered = (first: string, tier: string): PlacementAffinity => ({
       clusterAffinities: [
         { affinityName: 'a', clusterNames: [first], overflowAffinities: [{ affinityName: 'o', clusterNames: [tier] }] },
@@ -384,7 +384,7 @@ describe('a lazy policy that changed since it was applied', () => {
     }
   })
 
-  test('counts as soon as the detector applies it with a change of the workload, also if no cluster can take that', () => {
+  test('counts with a change of the workload, also if no cluster can take the workload', () => {
     const policy = lazy(one('member9'))
     const sent = overwritten(
       { ...runs, spec: { ...runs.spec, resource: { ...runs.spec.resource, resourceVersion: '2' } } },
@@ -432,7 +432,7 @@ describe('a lazy policy that changed since it was applied', () => {
     })
   })
 
-  test('does not end the base, which counts again when one of its clusters can take the workload', () => {
+  test('does not end the base, which counts again when one of its clusters is available', () => {
     const taints = [{ key: 'broken', effect: 'NoSchedule' }] as const
     const full = lookup(...['member1', 'member2', 'member9'].map((name) => makeCluster(name, { taints: [...taints] })))
     const given = { claims, policy: lazy(one('member9')) }
@@ -456,7 +456,7 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(outcome(given).affinity).toEqual(base)
   })
 
-  test('does not apply to a workload if no cluster of its base is left: Karmada would not apply it', () => {
+  test('does not apply to a workload that has lost every cluster of its base', () => {
     const alone = { ...evicted, metadata: { ...evicted.metadata, ...stored(one('member2')).metadata } }
     const given = { binding: alone, stored: alone, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given)).toEqual({ base: one('member2'), affinity: one('member2') })
@@ -484,7 +484,7 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(decideBinding(makeInput({ ...given, binding: first })).binding).toBe(first)
   })
 
-  test('gives the same reason in admission and in the loop for data that it does not allow', () => {
+  test('gives the same reason for excluded data in admission and in the loop', () => {
     const wide = stored(one('member1', 'member2', 'member9'))
     const running = { ...wide, spec: { ...wide.spec, clusters: [{ name: 'member2' }] } }
     const given = { binding: running, stored: running, claims: [located(['member9'])], policy: lazy(three) }
@@ -630,7 +630,7 @@ describe('at a write by the loop of another replica, from objects that are not c
   test.each<{ name: string; spec?: { replicaScheduling: object }; labels?: Record<string, string> }>([
     { name: 'another division of replicas', spec: { replicaScheduling: { replicaSchedulingType: 'Divided' } } },
     { name: 'the label of another policy', labels: { 'propagationpolicy.karmada.io/permanent-id': 'other' } },
-  ])('the detector sends clusters with the data that are not cached yet, and $name: this is a new base', (other) => {
+  ])('a write of the detector with uncached clusters and $name is a new base', (other) => {
     const known = lookup('member1', 'member2', 'member3')
     const input = { claims: [located(['member1', 'member4'])], clusters: known }
     const narrowed = decideBinding(
@@ -675,31 +675,28 @@ describe('at a write by the loop of another replica, from objects that are not c
     test.each([
       { name: 'has not received the Cluster that left', clusters: lookup('member1', 'member2', 'member3') },
       { name: 'has received it', clusters: lookup('member1', 'member2') },
-    ])(
-      'the recorded base stays outside of the policy, and a second review changes nothing: it $name',
-      ({ clusters }) => {
-        const all = lookup('member1', 'member2', 'member3')
-        const narrowed = stored(three, 'member1', 'member3')
-        const running = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member1', replicas: 2 }] } }
-        const policy = lazy(one('member3'))
-        const decide = (input: Partial<BindingInput>) => decideBinding(makeInput({ policy, ...input })).binding
-        const unlocated = { claims: [unknown()] }
-        const before = decide({ ...unlocated, binding: running, stored: running, clusters: all })
-        const sent = decide({
-          ...unlocated,
-          binding: before,
-          stored: before,
-          clusters: lookup('member1', 'member2'),
-        })
-        expect(sent.spec.placement).not.toEqual(before.spec.placement)
-        const review = { claims: [located(['member2'])], clusters, leavesMovesToLoop: true }
-        const answer = decide({ ...review, binding: sent, stored: before })
-        expect(readAnnotations(answer.metadata.annotations).base).toEqual(three)
-        expect(decide({ ...review, binding: answer, stored: answer })).toBe(answer)
-      },
-    )
+    ])('the recorded base, which the policy excludes, survives a second review: it $name', ({ clusters }) => {
+      const all = lookup('member1', 'member2', 'member3')
+      const narrowed = stored(three, 'member1', 'member3')
+      const running = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member1', replicas: 2 }] } }
+      const policy = lazy(one('member3'))
+      const decide = (input: Partial<BindingInput>) => decideBinding(makeInput({ policy, ...input })).binding
+      const unlocated = { claims: [unknown()] }
+      const before = decide({ ...unlocated, binding: running, stored: running, clusters: all })
+      const sent = decide({
+        ...unlocated,
+        binding: before,
+        stored: before,
+        clusters: lookup('member1', 'member2'),
+      })
+      expect(sent.spec.placement).not.toEqual(before.spec.placement)
+      const review = { claims: [located(['member2'])], clusters, leavesMovesToLoop: true }
+      const answer = decide({ ...review, binding: sent, stored: before })
+      expect(readAnnotations(answer.metadata.annotations).base).toEqual(three)
+      expect(decide({ ...review, binding: answer, stored: answer })).toBe(answer)
+    })
 
-    test('the detector sends a new placement with a change of the workload, which is a new base', () => {
+    test('a new placement of the detector with a change of the workload is a new base', () => {
       const sent = writeOf(plain, left)
       const resource = { ...sent.binding.spec.resource, resourceVersion: '2' }
       const binding = { ...sent.binding, spec: { ...sent.binding.spec, resource } }

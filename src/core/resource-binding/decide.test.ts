@@ -596,7 +596,7 @@ describe('the response', () => {
     })
   })
 
-  test('has the id of a decision that stores nothing, if another writer has suspended the workload', () => {
+  test('has the id of an unstored decision if another writer suspended the workload', () => {
     const binding = makeBinding({ suspension: { scheduling: true } })
     const { auditAnnotations } = answer({ binding, claims: [unknown()] })
     expect(auditAnnotations).toMatchObject({ decision: 'OnHold', 'decision-id': bindingDecisionId(binding) })

@@ -68,7 +68,7 @@ test.each<{ name: string; runs: string[]; note?: string; want: string }>([
   expect(narrowedAgain(stored, decided)).toBe(`the placement was changed while Lodestone was not available${want}`)
 })
 
-test('no Event says that a placement was narrowed again if it still allows more than the data', () => {
+test('no Event reports another narrowing if the placement allows more than the data', () => {
   expect(narrowedAgain(narrowed({ placement: {} }), narrowed({ placement: {} }))).toBeUndefined()
   expect(narrowedAgain(narrowed(), narrowed())).toBeUndefined()
 })

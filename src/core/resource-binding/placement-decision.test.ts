@@ -52,7 +52,7 @@ test('relaxing applies the base, with new names where the first group would be s
   expect(names).toEqual(['a.1', 'b.1'])
 })
 
-test('a relaxed workload without a cluster gets new names once it has replicas, and none while it has no replicas', () => {
+test('a relaxed workload without a cluster gets new group names only with replicas', () => {
   const namesWith = (replicas: number) => {
     const annotations = {
       [LOCALITY_ANNOTATION]: JSON.stringify({ state: 'Relaxed', message: 'm', claims: [], round: 1 }),

@@ -27,7 +27,7 @@ test('a workload whose cluster is no longer allowed moves', () => {
   expect(plan()).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
 })
 
-test('a placement that was changed without Lodestone is narrowed again, with a Warning on binding and claim', () => {
+test('a placement changed without Lodestone is narrowed again, with Warning Events', () => {
   const narrowed = decideBinding(
     makeInput({ binding: running, stored: running, claims: [located(['member1'])] }),
   ).binding

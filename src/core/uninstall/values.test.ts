@@ -441,7 +441,7 @@ describe('is deleted:', () => {
 })
 
 describe('is kept with a reason:', () => {
-  test('propagateDeps of a policy with narrowed workloads that run: Karmada would move them', () => {
+  test('propagateDeps of a policy with narrowed workloads, which Karmada would move', () => {
     const annotations = { [keys.PROPAGATE_DEPS_SET_ANNOTATION]: 'true' }
     const policy = makePolicy({ propagateDeps: true }, { annotations })
     const options = { narrowedPolicies: new Set(['default/app']) }
@@ -526,7 +526,7 @@ test.each([
   ).toEqual(want)
 })
 
-test('data is found in the status of VolumeManagers and in the annotations of nodes, each directory once', () => {
+test('data is found in VolumeManagers and in annotations of nodes, each directory once', () => {
   const replica = makeReplica()
   const volumes = [
     { id: 'vol1', replicas: [replica, makeReplica({ node: undefined as never })], deletions: [makeDeletion()] },

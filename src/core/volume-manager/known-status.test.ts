@@ -207,7 +207,7 @@ test.each([
   expect(ownerKey(manager)).toBe('abcd')
 })
 
-test('a plan reads the source of a volume as often for 300 replicas as for 3: a digest of all options takes time', () => {
+test('a plan reads the source of a volume as often for 300 replicas as for 3', () => {
   const readsFor = (count: number) => {
     let reads = 0
     const options = { ...config.options }

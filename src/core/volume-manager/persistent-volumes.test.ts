@@ -282,7 +282,7 @@ describe('a volume that pods claim', () => {
     ])
   })
 
-  test('has no new PersistentVolume or claim while its spec is invalid: its path may be one that is not allowed', () => {
+  test('has no new PersistentVolume or claim while its spec is invalid', () => {
     const plan = { ...planWith(makeReplica()), moverConfig: undefined }
     expect(planned(plan)).toEqual([])
     expect(planned(plan, { persistentVolumes: [on('n1', 0, 'Available')] })).toEqual([])

@@ -152,7 +152,7 @@ test('a mover that the API server rejects is an Event about the node, with the r
   ])
 })
 
-test('a rejected mover is created again after a wait that doubles, with an Event only for a new reason', () => {
+test('a rejected mover is retried with backoff, with an Event only for a new reason', () => {
   const first = planRefusal(makeInput(), 'no quota')
   const { refused } = first
   expect({ refused, requeueAfterMs: first.requeueAfterMs }).toEqual({
@@ -173,7 +173,7 @@ test('a rejected mover is created again after a wait that doubles, with an Event
   expect(planRefusal(makeInput({ refused }), 'denied by a policy').actions).toHaveLength(1)
 })
 
-test('a mover that failed by a clock that was ahead is replaced after a pause since it was scheduled', () => {
+test('a mover whose clock was ahead is replaced after a pause since it was scheduled', () => {
   const ahead = (scheduled: number) => {
     const mover = failedAt(86_400)
     const placed = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(scheduled) }

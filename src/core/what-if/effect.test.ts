@@ -479,30 +479,27 @@ test.each([
     from: [],
     reason: 'its copies stay in their clusters without Karmada, since preserveResourcesOnDeletion is set',
   },
-])(
-  'a deleted workload leaves $from if its policy preserves its resources: $preserves',
-  ({ preserves, from, reason }) => {
-    const binding = makeBinding({
-      placement,
-      preserveResourcesOnDeletion: preserves,
-      clusters: [
-        { name: 'm3', replicas: 1 },
-        { name: 'm2', replicas: 1 },
-      ],
-    })
-    const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
-    expect(compareOutcomes(binding, settled, undefined)).toEqual([
-      {
-        effect: 'removed',
-        from,
-        to: [],
-        takesAll: false,
-        afterSeconds: 0,
-        reason,
-      },
-    ])
-  },
-)
+])('a deleted workload leaves $from if its policy preserves resources: $preserves', ({ preserves, from, reason }) => {
+  const binding = makeBinding({
+    placement,
+    preserveResourcesOnDeletion: preserves,
+    clusters: [
+      { name: 'm3', replicas: 1 },
+      { name: 'm2', replicas: 1 },
+    ],
+  })
+  const settled = presentOutcome(outcome({ binding, claims: [], fleet: PRESENT }))
+  expect(compareOutcomes(binding, settled, undefined)).toEqual([
+    {
+      effect: 'removed',
+      from,
+      to: [],
+      takesAll: false,
+      afterSeconds: 0,
+      reason,
+    },
+  ])
+})
 
 test('a workload that moves leaves its copies behind if its policy preserves them', () => {
   const reasonOf = (preserveResourcesOnDeletion: boolean) => {

@@ -160,7 +160,7 @@ describe('a later step is decided where the scheduler has brought the workload b
     expect([clusters, gracefulEvictionTasks]).toEqual([[{ name: 'm1', replicas: 2 }], undefined])
   })
 
-  test('a workload that gets all further copies has them, in the group that the scheduler chose', () => {
+  test('a workload has all further copies in the group that the scheduler chose', () => {
     const placement = {
       clusterAffinities: [
         { affinityName: 'first', clusterNames: NAMES },

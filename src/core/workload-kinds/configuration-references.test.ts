@@ -150,7 +150,7 @@ describe('the models of KServe are in claims, or need a Secret', () => {
   })
 })
 
-describe('an artifact repository of Argo without the name of its ConfigMap is in artifact-repositories:', () => {
+describe('the default ConfigMap of an Argo artifact repository is artifact-repositories:', () => {
   test.each([
     { kind: 'Workflow', spec: { artifactRepositoryRef: { key: 'lake' } }, want: ['ConfigMap artifact-repositories'] },
     { kind: 'WorkflowTemplate', spec: { artifactRepositoryRef: {} }, want: ['ConfigMap artifact-repositories'] },

@@ -68,7 +68,7 @@ describe('a DaemonSet', () => {
     expect(termsOf(narrowed(narrowed(daemonSet(), wants('data/old')), wants('data/new')))).toEqual([['data/new']])
   })
 
-  test('has its present nodes only when a rollback brings the template of earlier data back', () => {
+  test('has only its present nodes after a rollback to the template of earlier data', () => {
     const [oldLabel, newLabel] = ['a', 'b'].map((digit) => `vck.intelai.org/1-${digit.repeat(13)}`) as [string, string]
     const before = narrowed(daemonSet(nodesWith('gpu')), wants(oldLabel))
     const after = narrowed(before, wants(newLabel))

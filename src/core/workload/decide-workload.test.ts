@@ -288,7 +288,7 @@ describe('an update', () => {
   })
 })
 
-test('a rollback to the template of earlier requests leaves a DaemonSet on all nodes of its user', () => {
+test('after a rollback to an earlier request, a DaemonSet keeps all nodes of its user', () => {
   const volumes = [makeUsable('vol1', { nodeAffinity: nodesWith('vck.intelai.org/1-0123456789abc') })]
   const rest = { managers: managers({ name: 'mnist', volumes }) }
   const manifest = workload('DaemonSet', { template: template() })

@@ -67,7 +67,7 @@ describe('a running workload whose object was deleted without its binding', () =
     expect(loop(away, [located(['m1'])], later)).toMatchObject({ state: 'Relaxed', message, names: ['m1', 'm2', 'm3'] })
   })
 
-  test('stays in the clusters with its data if a write without the owner allows all clusters', () => {
+  test('stays with its data if a write without the owner allows all clusters', () => {
     const written = write(narrowed, { placement: one('m1', 'm2', 'm3') }, { claims: [located(['m1'])], ...isGone })
     expect(written.binding.spec.placement).toEqual(one('m1'))
   })

@@ -189,7 +189,7 @@ describe('a running workload whose dispatching is suspended', () => {
   })
 })
 
-test('a workload that lost its cluster returns to the data that it requires, although a preference is unknown', () => {
+test('a relaxed workload returns to required data, although a preference is unknown', () => {
   const claims = (answer: ClaimAnswer) => [
     located(['m3']),
     { ...answer, claim: 'default/z', enforcement: 'Preferred' as const },
@@ -205,7 +205,7 @@ test('a workload that lost its cluster returns to the data that it requires, alt
   expect(loop(waits, unlocated, { now: NOW + 2 * WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
 })
 
-describe('a workload that leaves its cluster in any case, since a changed policy excludes it', () => {
+describe('a workload whose changed policy excludes its cluster', () => {
   const claims = [located(['m3'])]
   const never = [located(['m3'], { rebalance: 'Never', failback: 'Never' })]
   const changed = { placement: one('m2', 'm3') }
@@ -540,7 +540,7 @@ describe('a workload that the scheduler removed everywhere after a cluster was t
   })
 })
 
-describe('a workload that the scheduler removed everywhere for a reason that Lodestone does not know', () => {
+describe('a workload that the scheduler removed everywhere for an unknown reason', () => {
   const claims = [located(['m3'])]
   const ran = { lastScheduledTime: '2026-01-01T00:00:00Z' }
   const moved = loop(loop(bind(runsIn('m1'), ran), [located(['m1'])]).binding, claims).binding
@@ -598,7 +598,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     expect(loop(runs, claims, { now: NOW + WINDOW })).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
-  test('is tried with its data again after the window, and not before, if it runs nowhere', () => {
+  test('is tried with its data again only after the window, if it runs nowhere', () => {
     const nowhere = refused(relaxed.binding)
     expect(loop(nowhere, claims, { now: NOW + WINDOW - 1 }).binding).toBe(nowhere)
     expect(planBinding(makeInput({ binding: nowhere, claims, clusters: healthy })).requeueAfterMs).toBe(WINDOW)
@@ -652,13 +652,13 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
     expect(returnBriefly({ binding: leaves, now: now + stayedMs }).waitMs).toBe(want)
   })
 
-  test('goes to its data at once if that was broken, and the scheduler refuses all other clusters', () => {
+  test('goes to its data at once when that recovers and all other clusters are refused', () => {
     const broken = loop(refused(moved), claims, { clusters: lookup('m1', 'm2', tainted('m3')) })
     expect(broken).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
     expect(loop(refused(broken.binding), claims)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
-  test('stays narrowed while it waits for another claim, until the scheduler has tried that', () => {
+  test('stays narrowed for another claim until the scheduler has tried that placement', () => {
     const two = [located(['m3']), located(['m2', 'm3'], { claim: 'default/other' })]
     const before = loop(bind(runsIn('m3'), ran), [located(['m3'], { claim: 'default/gone' }), ...two]).binding
     const waits = loop(before, [located(['m2', 'm3'], { claim: 'default/other' })])
@@ -759,7 +759,7 @@ describe('a workload that the scheduler removed everywhere for a reason that Lod
   })
 })
 
-test('a move that the policy makes by itself is not left to the loop when the loop has sent it', () => {
+test('admission does not defer a move of the policy when the loop has sent it', () => {
   const policy = { placement: one('m2'), lazy: false, requiresClaim: false }
   const claims = [located(['m2', 'm3'])]
   const stored = loop(bind(runsIn('m1', 'm2')), [located(['m1', 'm2'])]).binding
@@ -806,7 +806,7 @@ describe('a preference', () => {
   })
 
   test.each(['Aggregated', 'Weighted'])(
-    'holds for a workload that was scaled to zero, which the scheduler copies to all clusters, and is scaled up: %s',
+    'holds for a workload scaled to zero, copied to all clusters, and scaled up: %s',
     (replicaDivisionPreference) => {
       const placement = { ...three, replicaScheduling: { ...divided.replicaScheduling, replicaDivisionPreference } }
       const claims = prefers('m2')
@@ -846,7 +846,7 @@ describe('a preference', () => {
     expect(groupsOf(loop(shrunk.binding, prefers('m2')).binding)).toEqual(['default-local', 'default'])
   })
 
-  test('moves nothing at admission when the policy had groups, where it had no effect, and has none any more', () => {
+  test('moves nothing at admission when the policy no longer has groups that disabled it', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['m3'] },
       { affinityName: 'b', clusterNames: ['m1'] },
@@ -864,7 +864,7 @@ describe('a preference', () => {
     expect(groupsOf(loop(binding, claims).binding)).toEqual(['default-local', 'default'])
   })
 
-  test('moves nothing at admission when it had no effect since the scheduler chose a group before it', () => {
+  test('moves nothing at admission after the scheduler chose a group before it', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['m1'] },
       { affinityName: 'b', clusterNames: ['m2', 'm3'] },
@@ -963,7 +963,7 @@ describe('a preference', () => {
     expect(plan.moves).toBe(true)
   })
 
-  test('stays with its groups when the data moves again before the scheduler has looked at them', () => {
+  test('stays with its groups if the data moves again before the scheduler tries them', () => {
     const claims = claimsIn('m1', 'm2', 'm3')
     const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
     const sent = loop(running, claimsIn('m2', 'm3', 'm1')).binding
@@ -977,17 +977,14 @@ describe('a preference', () => {
   test.each([
     { name: 'the best', clusterNames: ['m2', 'm3'], groups: ['default-local.1', 'default-local-2.1', 'default.1'] },
     { name: 'the second', clusterNames: ['m1', 'm2'], groups: ['default-local', 'default-local-2', 'default'] },
-  ])(
-    'stays where it runs if that is $name of the clusters that its policy still allows',
-    ({ clusterNames, groups }) => {
-      const claims = claimsIn('m1', 'm2', 'm3')
-      const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
-      const sent = write(running, { placement: { ...divided, clusterAffinity: { clusterNames } } }, { claims }).binding
-      expect(groupsOf(sent)).toEqual(groups)
-      expect(write(sent, {}, { claims }).binding).toEqual(sent)
-      expect(groupsOf(loop(sent, claims).binding)).toEqual(groups)
-    },
-  )
+  ])('keeps the workload where it runs if that is $name cluster of the changed policy', ({ clusterNames, groups }) => {
+    const claims = claimsIn('m1', 'm2', 'm3')
+    const running = inGroup(loop(bind({ placement: divided }), claims).binding, 'default-local-2', 'm2')
+    const sent = write(running, { placement: { ...divided, clusterAffinity: { clusterNames } } }, { claims }).binding
+    expect(groupsOf(sent)).toEqual(groups)
+    expect(write(sent, {}, { claims }).binding).toEqual(sent)
+    expect(groupsOf(loop(sent, claims).binding)).toEqual(groups)
+  })
 
   test('waits for nothing while the scheduler begins with the first group in any case', () => {
     const first = loop(bind({ ...runsIn('m1'), placement: divided }), prefers('m2'))

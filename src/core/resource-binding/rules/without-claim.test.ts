@@ -46,7 +46,7 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(loop(replaced, [])).toMatchObject({ state: 'Restored', names: ['m1', 'm2', 'm3'] })
   })
 
-  test('is not on hold if it lost its cluster, and a claim is created again before it runs', () => {
+  test('is not on hold if it lost its cluster and gets a claim again before it runs', () => {
     const ran = loop(bind(runsIn('m2'), { lastScheduledTime: '2026-01-01T00:00:00Z' }), claims).binding
     const clusters = lookup('m1', 'm3')
     const released = loop({ ...ran, spec: { ...ran.spec, clusters: [] } }, [], { clusters })
@@ -74,7 +74,7 @@ describe('a scheduled workload that loses its last claim', () => {
       left: [nowhere({ enforcement: 'Preferred' })],
       state: 'Ignored',
     },
-  ])('is released $name from groups that the scheduler would skip: it begins with the first', ({ left, state }) => {
+  ])('is released $name so that the scheduler begins with the first group', ({ left, state }) => {
     const groups = [['m1'], ['m2']].map((clusterNames, i) => ({ affinityName: `g${i}`, clusterNames }))
     const narrowed = loop(bind({ ...runsIn('m2'), placement: { clusterAffinities: groups } }), claims).binding
     const evicting = {
@@ -165,7 +165,7 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(admitted.binding).toBe(released.binding)
   })
 
-  test('waits in any write until the loop ends the wait, if one of several claims is gone', () => {
+  test('waits for one of several claims that is gone until the loop ends the wait', () => {
     const b = located(['m2', 'm3'], { claim: 'default/b' })
     const narrowed = loop(bind(runsIn('m2')), [...claims, b]).binding
     const rest = { claims: [b] }

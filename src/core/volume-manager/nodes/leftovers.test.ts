@@ -55,7 +55,7 @@ test('a node has a limited number of leftovers', () => {
   expect(addLeftover(many(MAX_LEFTOVERS - 1), LEFTOVER)).toBeDefined()
 })
 
-test('the leftovers of a node have a limited length together, and each one that a valid volume can have fits', () => {
+test('the leftovers of a node have a limit together, and that of any valid volume fits', () => {
   const long: Leftover = {
     ...LEFTOVER,
     name: 'n'.repeat(253),
@@ -89,7 +89,7 @@ describe('an annotation that Lodestone did not write is not a leftover', () => {
   })
 })
 
-test('an image that the configuration does not allow any more is left out: that of the configuration deletes the data', () => {
+test('an image that is no longer allowed is replaced by that of the configuration', () => {
   const text = JSON.stringify({ ...LEFTOVER, image: 'evil' })
   expect(readLeftover(nodeWith({ [PATH]: text }), DIGEST, VOLUME_SETTINGS)).toEqual(LEFTOVER)
 })

@@ -34,7 +34,7 @@ const of = (...summaries: VolumeSummary[]) =>
   buildManagerStatus({ manager: makeVolumeManager(), now: NOW } as VolumeManagerInput, summaries, [])
 const ready = (status: ReturnType<typeof of>) => status.conditions?.find(({ type }) => type === 'Ready')?.message
 
-test('the status of a thousand replicas that fail with messages in Chinese is smaller than an object may be', () => {
+test('the status of 1,000 failed replicas with Chinese messages fits into an object', () => {
   const failing = Array.from({ length: 1000 }, () => ({ state: 'Failed' as const, message: '无'.repeat(512) }))
   expect(Buffer.byteLength(JSON.stringify(of(summary('failed', failing))))).toBeLessThan(1024 * 1024)
 })
@@ -185,7 +185,7 @@ describe('the whole status', () => {
   })
 
   test.each([1016, 1017, 1018])(
-    'has no half of a character after %d others: the API server would store another text',
+    'has no half of a character after %d others, which the API server would change',
     (length) => {
       const message = `${'x'.repeat(length)}😀 lake`
       const { conditions = [] } = statusWith([summary('failed', [{ state: 'Failed', message }], { message })])

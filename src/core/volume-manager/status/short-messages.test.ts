@@ -20,7 +20,7 @@ function volumeWith(message: string, count: number): VolumeStatus {
   return { id: 'vol1', message, replicas, deletions: [makeDeletion({ message })], nodeAffinity: {} }
 }
 
-test('the messages of a thousand replicas in Chinese leave room for the rest of the object', () => {
+test('Chinese messages of 1,000 replicas leave room for the rest of the object', () => {
   const volume = volumeWith(CHINESE, 1000)
   expect(bytesOf(volume)).toBeGreaterThan(1.5 * 1024 * 1024)
 

@@ -10,7 +10,7 @@ const managerWith = (...volumes: Partial<VolumeStatus>[]): VolumeManager => ({
   status: { volumes: volumes.map((volume, index) => ({ id: `vol${index}`, nodeAffinity: {}, ...volume })) },
 })
 
-test('replicas are counted by state, and waiting work by task with the time of the oldest', () => {
+test('replicas are counted by state, and waiting work by task with the oldest time', () => {
   const manager = managerWith(
     {
       replicas: [

@@ -167,7 +167,7 @@ describe('a VolumeManager cannot be used', () => {
     expect(mountableVolumes(running({}, { state: 'Failed', conditions })).refusal).toBeUndefined()
   })
 
-  test('also if another controller wrote it, which leaves the observedGeneration of the CRD', () => {
+  test('whose status another controller set to Failed without an observedGeneration', () => {
     const failed = running({}, { state: 'Failed', message: 'no such bucket', observedGeneration: -1 })
     expect(mountableVolumes({ ...failed, metadata: { ...failed.metadata, generation: 1 } }).refusal).toBe(
       'no such bucket',
