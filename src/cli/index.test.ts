@@ -103,7 +103,7 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
   })
 })
 
-test('an error that the user cannot fix is thrown unchanged, and only the entry point prints it', async () => {
+test('only the entry point prints an error that the user cannot fix', async () => {
   const failure = new Error('write EPIPE')
   const printed: string[] = []
   const stdout = {

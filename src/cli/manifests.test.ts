@@ -220,7 +220,7 @@ describe('the chart', () => {
   /** The rows of the table of roles: name, condition and namespace. */
   const rows = [...inCluster.matchAll(/^ {2}\(list "([\w-]+)" (\(.*\)|\S+) (\S+)\)$/gm)].map(([, ...row]) => row)
 
-  test('has and binds all its generated roles, except those of users, movers, hooks and the page', () => {
+  test('binds all its generated roles, except those of users, movers, hooks and the page', () => {
     const prefix = 'charts/lodestone/files/roles/'
     const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith(prefix))
     const ofOthers = ['view', 'edit', 'admin', 'mover', 'uninstall', 'page'].map((name) => `lodestone-${name}`)

@@ -53,7 +53,7 @@ test('the text of an object cannot steer a terminal', async () => {
   expect(stdout).toContain('the binding for claim default/sales is changed: evil [2J\n')
 })
 
-test('the remedy for missing rights, and for what is left, names the configuration that needs them', async () => {
+test('the remedy for missing rights or remaining objects names the configuration', async () => {
   const kinds = [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }]
   const config = join(makeFolder({ 'lodestone.yaml': { workloadKinds: kinds } }), 'lodestone.yaml')
   const server = await startFakeApiServer(cachedKinds.map(({ type }) => type))

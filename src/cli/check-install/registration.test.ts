@@ -31,7 +31,7 @@ describe('a difference is named with its webhook:', () => {
   })
 })
 
-test('requirements that a platform adds to the namespaces of each webhook are no difference, since Lodestone leaves them', () => {
+test('namespace requirements that a platform adds to the webhooks are no difference', () => {
   const added = { key: 'control-plane', operator: 'DoesNotExist' as const }
   const stored = wanted.map((webhook) => ({
     ...webhook,

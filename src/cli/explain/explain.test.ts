@@ -471,7 +471,7 @@ describe('the candidate clusters of a workload', () => {
 `)
   })
 
-  test('are in the order of their time for a claim that prefers Time, with the fastest source of the data', async () => {
+  test('are in the order of the time from the fastest source if the claim prefers Time', async () => {
     const fast = makeClaim({ policy: { enforcement: 'Preferred', preference: 'Time' } })
     const spread = makeSource({ locality: { clusterNames: ['member2', 'member3'], bytes: 5 * 1024 ** 3 } })
     const links = [

@@ -66,7 +66,7 @@ const expected = ({ api }: Hub) => ({
   contexts: [{ name: 'lodestone', context: { cluster: 'lodestone', user: 'lodestone' } }],
 })
 
-test('prints a kubeconfig with the token of Lodestone and nothing of the administrator, and says when it ends', async () => {
+test('prints a kubeconfig with only the token of Lodestone, and says when it ends', async () => {
   const hub = await startHub()
   const { status, stdout, stderr } = await runOn(hub)
   expect({ status, stderr }).toEqual({
@@ -88,7 +88,7 @@ test('the printed kubeconfig is one of Lodestone: another command uses it', asyn
   expect(stderr).toContain('the token of lodestone-system/lodestone ends at')
 })
 
-test('prints the Namespace and the Secret that the chart mounts, in another namespace too', async () => {
+test('prints the Namespace and the Secret that the chart mounts, in any namespace', async () => {
   const hub = await startHub()
   for (const [namespace, words] of [
     ['lodestone-system', []],

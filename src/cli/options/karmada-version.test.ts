@@ -46,7 +46,7 @@ describe('a cluster of which one zone is listed', () => {
   })
 })
 
-describe('the bindings that Karmada would create for a folder are decided by the version of the option', () => {
+describe('the bindings for a folder follow the Karmada version of the option', () => {
   test.each([
     { version: '1.17', want: true },
     { version: '1.18', want: false },

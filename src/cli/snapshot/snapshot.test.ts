@@ -10,7 +10,7 @@ import { pods } from '../../api/pod.ts'
 import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
 
-test('the file has the objects of a folder, and the part of the configuration that decisions read', async () => {
+test('the file has the objects of a folder, and the configuration that decisions read', async () => {
   const pod = makePod([{ name: 'sales' }], { schedulingGates: [{ name: 'lodestone.dev/volumes' }] })
   const folder = makeFolder({ 'all.yaml': [makeClaim(), pod] })
   const config = join(makeFolder({ config: CONFIG }), 'config')

@@ -87,7 +87,7 @@ test('a reader whose session ended gets no further event', async () => {
   expect((await text).join('')).not.toContain('eu')
 })
 
-test('a session that ends while the rights of its reader are asked for is no error, which would end the process', async () => {
+test('a session that ends while its rights are reviewed does not end the process', async () => {
   const clock = new TestClock()
   const asked = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<boolean>()

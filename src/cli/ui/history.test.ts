@@ -46,7 +46,7 @@ test('the history has the Events about bindings with their workloads, newest fir
   expect(schemaErrors({ apiVersion: 'ui.lodestone.dev/v1alpha1', kind: 'History', ...history })).toEqual([])
 })
 
-test('an Event about an unknown binding names the binding, with the first time if it has no last one', async () => {
+test('an Event about an unknown binding names the binding, and has its first time', async () => {
   const items = [event('LocalityNarrowed', null, 'ResourceBinding', 'gone')]
   const { read } = await open({ ...NONE, 'kind=ResourceBinding': [list(items)] })
   const [item] = (await read(undefined)).items

@@ -113,7 +113,7 @@ test('its sentences are those of check-install', async () => {
   expect(findingOf(found, 'registration')?.message).toMatch(/^\d+ webhooks at Service lodestone-system\/lodestone$/)
 })
 
-test('32 readers at once cause one read, which asks for each object once, and only reads', async () => {
+test('32 readers at once cause one read of each object, and no write', async () => {
   const { server, clock, report } = await open()
   await Promise.all(Array.from({ length: 32 }, report))
   const asked = server.requests.map(({ method, path }) => `${method} ${path}`)

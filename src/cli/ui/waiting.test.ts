@@ -105,7 +105,7 @@ test('a hold links to the claim that is not located, and not to one that is', ()
   })
 })
 
-test('the hold of a cluster-scoped workload links to a claim, whose namespace the workload does not have', () => {
+test('the hold of a cluster-scoped workload links to its claim in a namespace', () => {
   const clusterScoped = { apiVersion: 'ray.example/v1', kind: 'Fleet', name: 'trainer' }
   const [row] = rows({ holds: [hold({ workload: clusterScoped })], claims: [claim({ workload: clusterScoped })] })
   expect(row?.blocker).toEqual({ kind: 'DataSourceClaim', namespace: 'demo', name: 'orders' })

@@ -99,7 +99,7 @@ const find = (type: ResourceType, name: string, namespace?: string) =>
 const isWrite = ({ method, query }: ApiRequest) => method !== 'GET' && query.get('dryRun') === null
 const writes = () => server.requests.filter(isWrite)
 
-test('credentials that end in the middle end the command, and not one write for each object after it', async () => {
+test('credentials that end midway end the command after a few writes', async () => {
   for (let i = 0; i < 200; i++) {
     server.put(dataSourceClaims, makeClaim({}, { name: `c${i}`, finalizers: [keys.CLAIM_FINALIZER] }))
   }
@@ -121,7 +121,7 @@ test('by default it prints what it would remove, and changes nothing', async () 
   expect(writes()).toEqual([])
 })
 
-test('with --yes it removes everything, and check-install --gone proves it; a second run finds nothing', async () => {
+test('with --yes it removes everything, as check-install and a second run confirm', async () => {
   putAll()
   const before = await run('check-install', '--gone')
   expect(before.status).toBe(1)
@@ -150,7 +150,7 @@ test('-o json has each object with the values', async () => {
   })
 })
 
-test('the registrations and the admission policies go first: they would reject the other writes', async () => {
+test('registrations and admission policies go first: they would reject other writes', async () => {
   putAll()
   await run('uninstall', '--yes')
   expect(
@@ -247,7 +247,7 @@ test('a value that another client writes again and again is reported', async () 
   })
 })
 
-test('a kind that may not be read is reported with the right that is missing, and proves nothing', async () => {
+test('a kind that cannot be read is a failure that names the missing right', async () => {
   putAll()
   const forbid = () => server.misbehave(isListRequest(dataSources), status(403, 'Forbidden'))
   forbid()
@@ -298,7 +298,7 @@ describe('a replica of Lodestone', () => {
 
   const lease = () => find(leases, ...NAME) as Lease | undefined
 
-  test('that leads gets the mark, and nothing is removed before it has released the Lease', async () => {
+  test('that leads releases the Lease before anything is removed', async () => {
     putAll()
     putLease('host_1', {}, 60)
     const running = run('uninstall', '--yes')
@@ -341,7 +341,7 @@ describe('a replica of Lodestone', () => {
     expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
   })
 
-  test('that still announces itself keeps the Lease with the mark, so that it does not begin again', async () => {
+  test('that still runs does not begin again, since the marked Lease is kept', async () => {
     putAll()
     const announcement = `${REPLICA_ANNOTATION_PREFIX}1`
     putLease('', { [announcement]: 'a' })
@@ -366,7 +366,7 @@ describe('a replica of Lodestone', () => {
   test.each([
     { name: 'of this version', kind: 'clusterresourcebindings', answer: status(422, PROBE_REASON) },
     { name: 'of any version', kind: 'datasources', answer: rejection('data-source.lodestone.dev') },
-  ])('$name without leader election is found by the webhook that answers, and must be stopped first', async (one) => {
+  ])('$name without leader election is found by its webhook, and must be stopped first', async (one) => {
     putAll()
     server.misbehave(({ method, path }) => method === 'POST' && path.endsWith(one.kind), one.answer)
     const { status: code, stderr } = await run('uninstall', '--yes')
@@ -382,7 +382,7 @@ describe('a replica of Lodestone', () => {
     expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
   })
 
-  test('of an older version that acquires the released Lease is waited for, and nothing is removed before', async () => {
+  test('of an older version that acquires the released Lease delays every removal', async () => {
     putAll()
     putLease('host_1', {}, 60)
     const isRead = ({ method, path }: ApiRequest) => method === 'GET' && path.endsWith('/leases/lodestone')
@@ -444,7 +444,7 @@ describe('a replica of Lodestone', () => {
       })
     })
 
-    test('with a leader it deletes the VolumeManagers, and waits until Lodestone has deleted the data', async () => {
+    test('with a leader it deletes the VolumeManagers, and waits until their data is gone', async () => {
       putLease('host_1', {}, 60)
       const running = run('uninstall', '--yes')
       await expect.poll(() => server.requests.some(({ path }) => path.endsWith('/leases/lodestone'))).toBe(true)
@@ -465,7 +465,7 @@ describe('a replica of Lodestone', () => {
       expect(find(volumeManagers, 'sales', 'default')?.metadata.finalizers).toBeUndefined()
     })
 
-    test('the directories are named as long as the VolumeManagers are there, also before --crds deletes them', async () => {
+    test('it names the directories before --crds deletes the VolumeManagers', async () => {
       await run('uninstall', '--yes', '--keep-data')
       const { stdout } = await run('uninstall', '--keep-data', '--crds')
       expect(stdout).toContain(`kept: VolumeManager default/sales: data on node n1: ${replica.path}\n`)

@@ -66,7 +66,7 @@ async function whatIf(options: string[], objects: unknown[] = HUB, files: Record
   return { ...answer, stderr: answer.stderr.replaceAll(`${folder}/`, '@') }
 }
 
-test('the loss of the cluster with the data moves the workload, its data and its dependencies', async () => {
+test('the loss of a cluster moves the workload, its data and its dependencies', async () => {
   const { status, stdout, stderr } = await whatIf(['--cluster-lost', 'member2'])
   expect(stderr).toBe('')
   expect(status).toBe(0)
@@ -554,7 +554,7 @@ describe('policies', () => {
     expect(stdout).toContain(want)
   })
 
-  test('a lazy policy that changed before applies when its workload is written, and to no other workload', async () => {
+  test('a changed lazy policy applies only to the workload that is written', async () => {
     const lazy = makePolicy({ activationPreference: 'Lazy', placement: placed('member3'), resourceSelectors: byKind })
     const resource = { ...running.spec.resource, name: 'second' }
     const second = makeBinding({ ...running.spec, resource }, { name: 'second-deployment' })
@@ -678,7 +678,7 @@ describe('the cost of a transfer', () => {
     ),
   ]
 
-  test('is shown for each of several clusters, and such a workload is undecided in the sum', async () => {
+  test('is shown for each of several clusters, and the sum calls the workload undecided', async () => {
     const { stdout, stderr } = await whatIf(['--cluster-lost', 'member2', '--config', '@prices.yaml'], priced, prices)
     expect(stderr).toBe('')
     expect(stdout).toContain('moves    1           5.0 GiB   1              1 undecided\n')

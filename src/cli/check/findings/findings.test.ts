@@ -486,7 +486,7 @@ describe('one message', () => {
   })
 })
 
-test('docs/guides/check.md has a section for each finding, with its severity and a remedy', () => {
+test('docs/guides/check.md describes each finding with its severity and a remedy', () => {
   const [, text = ''] = readFileSync('docs/guides/check.md', 'utf8').split('\n## Findings\n')
   const sections = text.split('\n### ').slice(1)
   const words = { error: 'Error', warning: 'Warning', info: 'Information' }

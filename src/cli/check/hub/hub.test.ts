@@ -451,7 +451,7 @@ describe('the choice of a hub', () => {
   })
 })
 
-test('a workload whose binding would have the name of that of another API group gets none', async () => {
+test('a workload gets no binding if another API group has one of the same name', async () => {
   const [, , binding] = makeApp(['member1'], {
     resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' },
   }) as [Stored, Stored, Stored]

@@ -84,7 +84,7 @@ describe('a request', () => {
   })
 })
 
-test('the default port is not in the address of a browser, and another port is rejected', () => {
+test('a browser may leave out the default port, and no other port is accepted', () => {
   const access = openLinkAccess({ owner: OWNER, hosts: [], onUsedLink: () => undefined })
   access.begin(80)
   expect(['127.0.0.1', '[::1]', 'localhost:80'].map((name) => access.hostRejection({ host: name }))).toEqual([

@@ -54,7 +54,7 @@ test('a token that the API server does not accept has no reader', async () => {
   expect(await stage().users.viewerOf('bad')).toBeUndefined()
 })
 
-test('answers count for half a minute, and then a right that was taken away, or a token that ended, is noticed', async () => {
+test('a revoked right or an ended token takes effect within 30 s', async () => {
   const { users, bodies, state, clock } = stage()
   const ask = async () => (await users.viewerOf('good'))?.may('list', dataSourceClaims)
   expect(await ask()).toBe(true)

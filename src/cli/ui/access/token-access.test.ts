@@ -28,7 +28,7 @@ function stage() {
   return { clock, accepted, access, logIn, logOut, identify, session }
 }
 
-test('a reader is identified by the token of a request, or by the session that it began with one', async () => {
+test('a reader is identified by a token, or by the session that it began with one', async () => {
   const { identify, session } = stage()
   expect(await identify({ authorization: 'Bearer good' })).toBe(reader)
   expect(await identify({ cookie: await session() })).toBe(reader)

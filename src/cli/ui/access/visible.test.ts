@@ -41,7 +41,7 @@ describe('a reader sees', () => {
     expect(await see('claims', [`list ${CLAIMS}`])).toEqual({ rows: lists.claims, notice: undefined })
   })
 
-  test('rows of the namespaces whose objects it may list, and a sentence about the others', async () => {
+  test('rows of the namespaces that it may list, and a notice about the others', async () => {
     expect(await see('claims', [`list ${CLAIMS} in demo`])).toEqual({
       rows: [lists.claims[1]],
       notice: `only rows of namespaces whose ${CLAIMS} you may list`,
@@ -132,7 +132,7 @@ test('rights on kinds that a member cluster does not have are not needed', async
   expect(found).toEqual({ rows: members.waiting })
 })
 
-test('for a reader in many namespaces, the API server gets at most 100 questions, and a sentence says to choose one', async () => {
+test('of many namespaces, a reader sees the first 100, and a notice to choose one', async () => {
   const claims = Array.from({ length: 1_000 }, (_, i) => ({
     namespace: `n-${String(i).padStart(4, '0')}`,
     name: 'orders',

@@ -240,7 +240,7 @@ test('on a hub, workloads without a decision count too', async () => {
   })
 })
 
-test('on a hub, a workload can be deleted and applied although workloads are not cached', async () => {
+test('on a hub, a workload that is not cached can be deleted and applied', async () => {
   const { store, whatIf } = await openHub([...clusters, policy, pinned])
   expect(await whatIf({ deleted: ['deployment/ledger'] })).toMatchObject({
     answer: { sentences: ['Deployment default/ledger is deleted'], changes: [{ effect: 'removed' }] },
