@@ -46,7 +46,7 @@ test.each([
     name: 'its namespace',
     error: new MissingPrerequisiteError('namespace "lodestone-system" does not exist; create it'),
   },
-])('a replica without $name is not ready and names the remedy; it leads when it is there', async ({ error }) => {
+])('a replica without $name is not ready, names the remedy, and leads once it has it', async ({ error }) => {
   const replica = startReplica(error)
   await expect.poll(replica.notReady).toEqual([
     {

@@ -293,7 +293,7 @@ describe('an uninstallation', () => {
       { metadata: { annotations: { [UNINSTALLING_ANNOTATION]: value } } },
     )
 
-  test('ends the work of the leader, which releases the Lease, and no replica works until the mark is removed', async () => {
+  test('stops the leader and every other replica until the mark is removed', async () => {
     const { scene, a, b } = await openPair({ windDownMs: 1000 })
     await mark(scene, new Date(Date.UTC(2026, 0, 1)).toISOString())
     expect(await scene.timeUntil(() => !a.works)).toBeLessThan(4000)
@@ -339,7 +339,7 @@ describe('a leader', () => {
     expect(a.stops).toBe(0)
   })
 
-  test('stays the leader if one request hangs, as on a connection that a load balancer dropped', async () => {
+  test('stays the leader if one request hangs on a dropped connection', async () => {
     const { scene, a } = await openPair()
     for (let times = 0; times < 10; times++) {
       a.health = 'hangs once'

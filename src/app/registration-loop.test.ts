@@ -257,7 +257,7 @@ describe('of two configurations', () => {
 })
 
 describe('of two versions', () => {
-  test('the newer registration stays while a replica of it is alive, and goes with the last one', async () => {
+  test('the newer registration stays until its last replica is gone', async () => {
     const cluster = await openCluster()
     const newer = startReplica(cluster, { config: configured(9) })
     newer.lead()
@@ -338,7 +338,7 @@ test('without an election, the only replica registers and needs no Lease', async
   expect(await cluster.store.read(leases, place.namespace, place.name)).toBeUndefined()
 })
 
-test('a cluster without Karmada gets no request for the interpreter; a hub is registered with it', async () => {
+test('only a cluster with Karmada gets requests to register the interpreter', async () => {
   const types = [type, validating, resourceBindings, interpreterWebhookConfigurations]
   const { server, connection } = await connectToFake(types)
   server.serve(resourceBindings, false)
@@ -381,7 +381,7 @@ describe('the policies of the API server', () => {
     })
   })
 
-  test('are kept although the interpreter may not be registered, and the log names the remedy', async () => {
+  test('are updated although the interpreter may not be registered; a remedy is logged', async () => {
     const cluster = await openCluster()
     const older = { ...decided, spec: { ...decided?.spec, validations: [] } } as ValidatingAdmissionPolicy
     await cluster.store.create(validatingAdmissionPolicies, older)

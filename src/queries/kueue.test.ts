@@ -49,13 +49,13 @@ async function lookFor(jobs: readonly (typeof JOB)[], objects: readonly K8sObjec
   }
 }
 
-test('a new status of a job with many pods concerns its own Workload, and no pod is looked at', async () => {
+test('a new status of a job concerns only its own Workload, and reads none of its pods', async () => {
   const job = object(JOB)
   const look = await lookFor([JOB], [job, ...podsOf(JOB, PODS)])
   expect(look(job, job)).toEqual({ keys: ['default/job-train'], pauses: 1, lookUps: 1 })
 })
 
-test('a new controller concerns the Workloads of its pods, and the manager can pause after each', async () => {
+test('a new controller concerns the Workloads of its pods, with a pause after each pod', async () => {
   const replicaSet = object(REPLICA_SET)
   const pods = podsOf(REPLICA_SET, PODS)
   const look = await lookFor([{ apiVersion: 'v1', kind: 'Pod', name: 'web-5d8f-7' }], [replicaSet, ...pods])
@@ -82,7 +82,7 @@ test('a new status of a VolumeManager concerns the Workloads of the pods that mo
   expect(lookUps).toBeLessThan(2 * PODS)
 })
 
-test('a job of a configured kind that is called Workload too concerns its Workload of Kueue', async () => {
+test('a job of a configured kind named Workload concerns its Workload of Kueue', async () => {
   const job = { apiVersion: 'carto.run/v1alpha1', kind: 'Workload', name: 'train' }
   const entry = {
     group: 'carto.run',

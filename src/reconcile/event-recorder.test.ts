@@ -92,7 +92,7 @@ test('a rejected Event is counted, and the next one is written', async () => {
   expect(results).toEqual(['failed', 'written'])
 })
 
-test('Events of a namespace above the limit are dropped and counted, and leave room for another one', () => {
+test('Events above the limit of a namespace are dropped, and leave room for another', () => {
   const { recorder, results } = open()
   for (let i = 0; i < 1500; i++) recorder.record(event('Moved', { name: `many-${i}` }))
   // The first one is being written, and does not wait.

@@ -60,7 +60,7 @@ test('a run is reported and retried with back-off if its namespace or kind is mi
   expect(await failuresOf(error)).toEqual([5, 10, 20].map((retryInMs) => ({ key: 'shop/sales', retryInMs })))
 })
 
-test('a failure of a mover is reported with the status, and an ended mover when its Pod is deleted', async () => {
+test('a failed mover is reported with the status, an ended one when its Pod is deleted', async () => {
   const reports: string[] = []
   const store = await storeOf()
   const controller = startController({
@@ -195,7 +195,7 @@ test.each(['at once', 'after some keys'])('an error of one loop %s is reported, 
   await expect.poll(() => failed).toHaveLength(2)
 })
 
-test('a loop that defers to another runs one key at a time while the other has due keys', async () => {
+test('a loop runs one key at a time while the loop that it defers to has due keys', async () => {
   const running = new Map<string, () => void>()
   const loop = (
     name: string,

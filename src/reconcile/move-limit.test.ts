@@ -59,7 +59,7 @@ describe('a limit of moves', () => {
     expect(take('a/2')).toEqual([0])
   })
 
-  test('forgets moves that do not come back, of each namespace, so that none waits for ever', () => {
+  test('forgets moves that do not come back, so that no namespace waits forever', () => {
     const { clock, take } = openLimit()
     take(...Array.from({ length: 50 }, (_, i) => `a/${i}`), ...Array.from({ length: 50 }, (_, i) => `n${i}/1`))
     clock.now = 60_000

@@ -50,7 +50,7 @@ describe.each([
     expect(isCurrent(makeConfiguration([...others, NAMES, ENFORCED]), wanted)).toBe(true)
   })
 
-  test('are no difference where Lodestone selects all namespaces, since its webhook is of an object without one', () => {
+  test('are no difference for a webhook that Lodestone registers for all namespaces', () => {
     const cluster = makeConfiguration([], { namespaceSelector: undefined })
     expect(isCurrent(makeConfiguration(others), cluster)).toBe(true)
     expect(selectorAfterWrite(makeConfiguration(others, { failurePolicy: 'Fail' }), cluster)).toEqual([
@@ -63,7 +63,7 @@ describe.each([
     expect(selectorAfterWrite(current)).toEqual([{ matchExpressions: [NAMES, ENFORCED, ...others] }])
   })
 
-  test('stay when the excluded namespaces of the configuration change, and the earlier ones do not', () => {
+  test('stay when the configuration excludes other namespaces, and the earlier ones go', () => {
     const next = makeConfiguration([{ ...NAMES, values: ['lodestone-system'] }, ENFORCED])
     const current = makeConfiguration([NAMES, ENFORCED, ...others])
     expect(isCurrent(current, next)).toBe(false)

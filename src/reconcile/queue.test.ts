@@ -75,7 +75,7 @@ test('the oldest key is that of any turn', async () => {
   expect(queue.state()).toEqual({ depth: 4, oldestMs: 20, longestRunMs: 20 })
 })
 
-test('each key that becomes due is counted once, and the oldest key and run have their times', async () => {
+test('each due key is counted once, and the oldest key and run have their times', async () => {
   const { run, next } = gate()
   let added = 0
   const { queue } = open(run, { concurrency: () => 1, onAdd: () => added++ })

@@ -50,7 +50,7 @@ test.each([
   await expect(refused).rejects.toThrow(`cannot listen on 10.9.9.9:443: ${want}`)
 })
 
-test('a server that listens on every address has a client of IPv4, as in every cluster before', async () => {
+test('a server that listens on all addresses accepts a client with IPv4', async () => {
   const server = createServer((socket) => socket.end('hello'))
   await listen({ host: '::', port: 0, option: '--port', hostSetting: '--address' }, async (host) => {
     server.listen(0, host)

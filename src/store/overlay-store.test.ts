@@ -33,7 +33,7 @@ test('an overlay without changes reads as its base', async () => {
   expect(await overlay.read(clusters, undefined, 'm1')).toEqual(await base.read(clusters, undefined, 'm1'))
 })
 
-test('a new, a replaced and a removed object are seen in every read, and the base does not change', async () => {
+test('every read sees new, replaced and removed objects, and the base stays the same', async () => {
   const { base, overlay } = await openOverlay()
   const taints = [{ key: 'broken', effect: 'NoExecute' as const }]
   expect(overlay.put(clusters, makeCluster('m4')).before).toBeUndefined()

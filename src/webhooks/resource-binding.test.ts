@@ -162,7 +162,7 @@ describe('a claim that prefers clusters by cost', () => {
     expect(await groupsOf({}, undefined)).toEqual([['member2'], clusterNames])
   })
 
-  test('leaves replicas where they are that run in several clusters, of which one lacks the data', async () => {
+  test('leaves replicas where they run in several clusters, also if one lacks the data', async () => {
     expect(
       await groupsOf(
         {

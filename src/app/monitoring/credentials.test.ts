@@ -21,7 +21,7 @@ describe('credentials end soon', () => {
   })
 })
 
-test('the report warns once in the log, in readiness while they end soon, and in a metric', async () => {
+test('one log line, readiness and a metric say that the credentials end soon', async () => {
   const lines: { msg: string }[] = []
   const { log } = openLogger({
     level: 'info',
@@ -50,7 +50,7 @@ test('the report warns once in the log, in readiness while they end soon, and in
   expect({ warnings: report.warnings(), expiry: await expiry() }).toEqual({ warnings: [], expiry: 0 })
 })
 
-test('a kubeconfig that is not used as it is causes a warning, and one line for each reason', async () => {
+test('a kubeconfig that is not used causes a warning, and a log line for each reason', async () => {
   const lines: { msg: string; reason?: string }[] = []
   const output = { write: (line: string) => lines.push(JSON.parse(line)) }
   const { log } = openLogger({ level: 'info', format: 'json', output })

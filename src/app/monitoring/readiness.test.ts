@@ -41,7 +41,7 @@ describe('a kind without a response of the API server for five minutes', () => {
     return readiness.reasons().map((reason) => `${reason.check}: ${reason.message}`)
   }
 
-  test('is a problem of the kind while others have one: it is the same in each replica, and none may leave the Service', () => {
+  test('is a problem of the kind, not of the replica, while other kinds have responses', () => {
     expect(check({ Cluster: stale, ResourceBinding: fresh })).toEqual([
       'kinds: no watch event of Cluster for 5 minutes',
     ])

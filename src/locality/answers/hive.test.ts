@@ -284,7 +284,7 @@ test.each<{ name: string; given: Partial<HiveStorage>; want: string | undefined 
     want: 'storage.location.template',
   },
   { name: 'of another system', given: { parameters: handler('x.KuduStorageHandler') }, want: 'KuduStorageHandler' },
-])('the partitions of a table $name are at their locations unless it says otherwise: $want', ({ given, want }) => {
+])('partitions of a table $name are at their locations unless it says: $want', ({ given, want }) => {
   const why = whyPartitionsElsewhere(storage(given))
   expect(why).toEqual(want === undefined ? undefined : expect.stringContaining(want))
 })

@@ -251,16 +251,13 @@ describe('the plugin s3', () => {
     { body: '', want: 'nowhere' },
     { body: error('AccessDenied'), want: 'nowhere' },
     { body: error('NoSuchKey'), want: 'rejected' },
-  ])(
-    'a response 404 is about the bucket, and not about an object, if GET has "$body": $want',
-    async ({ body, want }) => {
-      // With the bucket in endpoint.url, the name is taken for an object in it.
-      server.serve = refusing(404, S3, body)
-      const answer = await locate(open(), query).catch((reason: unknown) => reason)
-      const message = expect.stringContaining('(NoSuchKey; endpoint.url must not have the name of a bucket)')
-      expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want, message })
-    },
-  )
+  ])('a response 404 is about the bucket if the body of GET is "$body": $want', async ({ body, want }) => {
+    // With the bucket in endpoint.url, the name is taken for an object in it.
+    server.serve = refusing(404, S3, body)
+    const answer = await locate(open(), query).catch((reason: unknown) => reason)
+    const message = expect.stringContaining('(NoSuchKey; endpoint.url must not have the name of a bucket)')
+    expect(answer).toMatchObject(want === 'nowhere' ? { kind: want } : { code: want, message })
+  })
 
   test('a bucket that HEAD does not find, and GET does, is an error', async () => {
     const location = '<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>'

@@ -66,12 +66,12 @@ test.each<[string, Partial<BindingSpec>, string[], number]>([
     ['m3'],
     1,
   ],
-])('if %s, the number of concerned workloads that run outside of their placement is right', async (...given) => {
+])('if %s, the workloads outside of their placement are counted correctly', async (...given) => {
   const [, spec, lost, want] = given
   expect(await concernedBy(spec, lost)).toBe(want)
 })
 
-test('a loss concerns a workload that runs although it is on hold: the hold ends, and the scheduler moves it', async () => {
+test('a loss concerns a running workload on hold: its hold ends, and it moves', async () => {
   const hold = { message: 'default/sales: no DataSource yet', reason: 'Unresolved', since: new Date(NOW).toISOString() }
   const clusterAffinity = { exclude: ['m1', 'm4', 'm5'] }
   const spec = { ...outside(), placement: { clusterAffinity }, suspension: { scheduling: true } }
@@ -95,7 +95,7 @@ test('a loss concerns a workload whose narrowing to too few clusters ends', asyn
   expect(await concernedBy(spec, ['m4'], { ours: narrowedTo('m2'), clusterAffinity })).toBe(1)
 })
 
-test('a loss concerns a workload whose narrowing ends and that has one other cluster to go to', async () => {
+test('a loss concerns a workload whose narrowing ends if one other cluster is left', async () => {
   const spec = { ...outside('m1'), gracefulEvictionTasks: [{ fromCluster: 'm1' }] }
   const clusterAffinity = { exclude: ['m1', 'm3', 'm4', 'm5'] }
   expect(await concernedBy(spec, ['m2'], { ours: narrowedTo('m1'), clusterAffinity })).toBe(1)

@@ -9,15 +9,12 @@ import { resourceBindingLoop } from './resource-binding.ts'
 test.each([
   { runsIn: 'member2', want: 1 },
   { runsIn: 'member1', want: 0 },
-])(
-  'a workload in $runsIn that prefers member1 is decided again after a change of it: $want',
-  async ({ runsIn, want }) => {
-    const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], preferred: [['member1']] }
-    const annotations = { [LOCALITY_ANNOTATION]: JSON.stringify(locality) }
-    const binding = makeBinding({ clusters: [{ name: runsIn }] }, { annotations })
-    const store = await storeOf([binding])
-    const before = makeCluster('member1', { taints: [{ key: 'maintenance', effect: 'NoSchedule' }] })
-    const change = { type: clusters, before, after: makeCluster('member1') }
-    expect(resourceBindingLoop.keysForChange(change, store)).toEqual(want === 1 ? [keyOfObject(binding)] : [])
-  },
-)
+])('a change of member1 concerns a workload in $runsIn that prefers it: $want', async ({ runsIn, want }) => {
+  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], preferred: [['member1']] }
+  const annotations = { [LOCALITY_ANNOTATION]: JSON.stringify(locality) }
+  const binding = makeBinding({ clusters: [{ name: runsIn }] }, { annotations })
+  const store = await storeOf([binding])
+  const before = makeCluster('member1', { taints: [{ key: 'maintenance', effect: 'NoSchedule' }] })
+  const change = { type: clusters, before, after: makeCluster('member1') }
+  expect(resourceBindingLoop.keysForChange(change, store)).toEqual(want === 1 ? [keyOfObject(binding)] : [])
+})

@@ -98,7 +98,7 @@ test.each([
   { name: 'its own', over: {}, remembered: 1 },
   { name: 'one of another namespace', over: { namespace: 'shop' }, remembered: 0 },
   { name: 'one without the label of movers', over: { labels: {} }, remembered: 0 },
-])('of removed Pods with the task of a VolumeManager, $name is remembered $remembered times', async (given) => {
+])('of removed Pods of a VolumeManager, $name is remembered $remembered times', async (given) => {
   const store = await storeOf([managerWith('Downloading', 1)])
   const [name = ''] = [...store.list(volumeManagers)].flatMap(unsettledMovers)
   const mover = makeMover({}, { phase: 'Running' }, 'n1')
@@ -146,7 +146,7 @@ test('the times of the last movers are those of 10,000 namespaces and nodes at m
   ])
 })
 
-test('the movers of a VolumeManager that is gone are read, also if the cache does not have them yet', async () => {
+test('the movers of a deleted VolumeManager are read, also if they are not cached yet', async () => {
   const memory = emptyMemory()
   const [cached, created, deleted] = [makeMover(), makeMover({ index: 1 }), makeMover({ index: 2 })]
   const ofAnother = { ...makeMover(), metadata: { ...makeMover().metadata, name: 'other', annotations: {} } }

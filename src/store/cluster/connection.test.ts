@@ -204,7 +204,7 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
-  test('reads a token file beside a token, which was its content once, and the token without the file', async () => {
+  test('uses the token file when it exists, and the token of the kubeconfig without it', async () => {
     const server = await serve({})
     const kubeconfig = await writeConfig(server.url, { token: 'first', tokenFile: 'token' })
     await get({ kubeconfig })
@@ -249,7 +249,7 @@ describe('a connection', () => {
   describe.each([
     { name: 'while it runs', passes: later },
     { name: 'before a 401', passes: (server: FakeApiServer) => void Object.assign(server, { token: 'renewed' }) },
-  ])('sends no credentials of another API server, to which the kubeconfig was switched $name', ({ passes }) => {
+  ])('sends no credentials of the API server to which the kubeconfig switched $name', ({ passes }) => {
     const config = (server: FakeApiServer, chosen: string, other: string) => ({
       'current-context': chosen,
       contexts: ['here', 'there'].map((name) => ({ name, context: { cluster: name, user: name } })),
@@ -403,7 +403,7 @@ describe('a connection', () => {
     '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}',
     '[]',
     'null',
-  ])('starts an exec plugin again that printed no credentials, and sends nothing without them: %s', async (printed) => {
+  ])('sends nothing before an exec plugin has printed credentials: %s', async (printed) => {
     const server = await serve({})
     const [plugin, output] = [join(directory, 'plugin.sh'), join(directory, 'output')]
     await writeFile(plugin, `#!/bin/sh\ncat '${output}'\n`)
@@ -421,7 +421,7 @@ describe('a connection', () => {
     expect(server.requests[0]?.headers.authorization).toBe('Bearer secret')
   })
 
-  test('gives an exec plugin an empty standard input, as kubectl does: one that reads it ends', async () => {
+  test('gives an exec plugin an empty standard input, as kubectl does', async () => {
     const server = await serve({})
     const plugin = join(directory, 'plugin.sh')
     await writeFile(plugin, `#!/bin/sh\ncat\necho '{"kind":"ExecCredential","status":{"token":"secret"}}'\n`)
@@ -432,7 +432,7 @@ describe('a connection', () => {
     expect(await connection.request('GET', path, { signal: AbortSignal.timeout(3000) })).toBeDefined()
   })
 
-  test('tells that an exec plugin cannot be started for lack of file descriptors, and goes on', async () => {
+  test('reports an exec plugin that cannot start without file descriptors, and continues', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'true', interactiveMode: 'Never' }
     const kubeconfig = await writeConfig('https://127.0.0.1:1', { exec })
     const script = `
@@ -547,7 +547,7 @@ describe('a connection', () => {
   })
 })
 
-test('an unreadable file of the ServiceAccount is no other error for a request than that of the API server', async () => {
+test('an unreadable ServiceAccount file does not replace the error of the API server', async () => {
   const server = await serve({})
   const account = await writeServiceAccount(server)
   const connection = await open({ inCluster: true, root: directory })

@@ -150,7 +150,7 @@ describe('a Lease', () => {
   })
 
   test.each(['2026-01-01T00:00:00.000Z', '2025-12-31T14:00:00.000Z', '2026-01-01T10:00:00.000Z'])(
-    'an uninstallation with the clock %s has it for an hour from the moment at which its mark appears',
+    'an uninstallation with the clock %s has it for an hour after its mark appears',
     async (mark) => {
       const { clock, store, lock, spec } = open()
       const [a, b] = [lock('a'), lock('b')]

@@ -29,7 +29,7 @@ test('an unknown type of proxy throws without a direct connection or the passwor
   )
 })
 
-test('the agent stays open when the changed material makes none, as for a kubeconfig that is corrected later', async () => {
+test('the agent stays open while a changed kubeconfig cannot give another one', async () => {
   const server = createServer((_request, response) => void response.end('here'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

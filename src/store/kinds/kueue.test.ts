@@ -57,7 +57,7 @@ test('an AdmissionCheck keeps its parameters and conditions', () => {
   expect(kindOf<AdmissionCheck>(admissionChecks).keep(check)).toEqual(check)
 })
 
-test('a Workload with quota keeps its nomination, its worker cluster and the condition of Lodestone', () => {
+test('a Workload with quota keeps nomination, worker cluster and Nominated condition', () => {
   const raw = makeKueueWorkload({ conditions: ['QuotaReserved', 'PodsReady', 'lodestone.dev/Nominated'] })
   const status = { ...raw.status, nominatedClusterNames: ['worker1'], clusterName: 'worker1' }
   const kept = workloads.keep({ ...raw, status })

@@ -33,7 +33,7 @@ describe('a store of one namespace', () => {
     expect(new Set(paths)).toEqual(new Set(['/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings']))
   })
 
-  test('is synced without a kind that the user may not list, and says which right is missing', async () => {
+  test('is synced without a kind that the user may not list, and names the missing right', async () => {
     const { server, store, names } = await openShop(inShop)
     server.put(resourceBindings, buildBinding('own'))
     server.put(clusters, buildCluster('north-1'))
@@ -74,7 +74,7 @@ describe('a store of one namespace', () => {
     expect(store.unavailable()).toHaveLength(1)
   })
 
-  test('takes a kind for absent that the server does not serve, although it forbids its list', async () => {
+  test('counts an unserved kind as absent, although the server forbids its list', async () => {
     const { server, store } = await openShop(inShop)
     server.serve(clusters, false)
     await store.start(signal)

@@ -126,7 +126,7 @@ describe('a watch', () => {
     await until(() => stage.names().join() === 'a,c')
   })
 
-  test('that was silent is resumed after the server has told that its version is not older', async () => {
+  test('that was silent is resumed when the server confirms that it is not older', async () => {
     const stage = await openStage()
     await stage.start()
     stage.server.misbehave(isVersionRequest(resourceBindings), status(500, 'InternalError'))
