@@ -50,7 +50,7 @@ const schedule = () =>
     { spec: { clusters: [{ name: 'member2', replicas: 1 }] } },
   )
 
-test('binding first: one status tells that the claim is Bound and its workload is placed', async () => {
+test('binding first: one status says that the claim is Bound and its workload placed', async () => {
   await createBinding()
   await createClaim()
   await vi.advanceTimersByTimeAsync(50)
@@ -63,7 +63,7 @@ test('binding first: one status tells that the claim is Bound and its workload i
   expect(writes.slice(toNarrow.length)).toEqual(['claim Bound Placed'])
 })
 
-test('claim first: one status until there is a binding, and one when the workload is placed', async () => {
+test('claim first: one status without a binding, and one when the workload is placed', async () => {
   await createClaim()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(writes).toEqual(['source', 'source status', 'claim Bound NoBinding'])

@@ -141,7 +141,7 @@ test('complete large requests that wait have the same budget, and delay no small
   await expect.poll(() => running.figure('lodestone_bytes_in_flight')).toBe(0)
 })
 
-test('an answer to a caller that left while its request waited does not stay in the budget', async () => {
+test('a caller that left while its request waited leaves no answer in the budget', async () => {
   const running = await startServer()
   const body = JSON.stringify({ ...JSON.parse(review), padding: 'x'.repeat(MEBIBYTE / 4) })
   const request = head(Buffer.byteLength(body)) + body
@@ -224,7 +224,7 @@ test('a connection without a request is closed after its time', async () => {
   await expect.poll(() => client.isClosed).toBe(true)
 })
 
-test('a connection without a request is kept while one whose first request stalls is closed', async () => {
+test('a connection without a request stays while one with a stalled request is closed', async () => {
   const running = await startServer({ limits: { stalledTimeoutMs: 200, keepAliveTimeoutMs: 60_000 } })
   const unused = await open(running)
   const stalled = await open(running, head(1000))

@@ -212,7 +212,7 @@ async function openHub() {
   }
 }
 
-test('audit annotation, log line, Event and explanation of each decision have the same id', async () => {
+test('audit annotation, log line, Event and explanation of a decision have the same id', async () => {
   const states = new Set<string>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
@@ -250,7 +250,7 @@ test('audit annotation, log line, Event and explanation of each decision have th
   ])
 })
 
-test('5,000 decisions: annotation, warning, audit log, Event, condition, explanation, status and page say why with one sentence', async () => {
+test('5,000 decisions: annotations, logs, Events, status and page give the same reason', async () => {
   const told = { decisions: 0, presentAsStored: 0, holds: 0, events: 0, conditions: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 8 }), async (steps) => {

@@ -375,7 +375,7 @@ describe('a cluster-scoped workload', () => {
     await expect.poll(readVolume).toBeUndefined()
   })
 
-  test('has dependencies that follow if its policy says so, also when Karmada has not written that into the binding', async () => {
+  test('has dependencies that follow as soon as its policy says so, before its binding', async () => {
     start('karmada')
     const { clusters = [] } = on('member1')
     await store.create(clusterPropagationPolicies, policy())
@@ -390,7 +390,7 @@ describe('a cluster-scoped workload', () => {
     await expect.poll(async () => (await readVolume())?.metadata.finalizers ?? []).toEqual([])
   })
 
-  test('has dependencies that are released when its policy says so no longer, although its binding still does', async () => {
+  test('has dependencies that are released as soon as its policy says so', async () => {
     await store.create(clusterPropagationPolicies, policy(true))
     start('karmada')
     await placeVolume(on('member1'))

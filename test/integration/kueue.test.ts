@@ -179,7 +179,7 @@ test('volumes hold the Workload until their VolumeManager is ready', async () =>
 })
 
 test.each(['of a member', 'of a hub'])(
-  'volumes do not hold a Workload that MultiKueue runs in a worker, in the manager %s',
+  'volumes do not hold a Workload that MultiKueue runs in a worker, in a manager %s',
   async (where) => {
     const parameters = { apiGroup: 'kueue.x-k8s.io', kind: 'MultiKueueConfig', name: 'workers' }
     const spec = { controllerName: 'kueue.x-k8s.io/multikueue', parameters }
@@ -260,14 +260,14 @@ test.each([
   await shows('Ready', 'the data of all required volumes is ready')
 })
 
-test('a Workload whose job is not cached yet waits for it, if only the job has the annotations of its pods', async () => {
+test('a Workload waits until its job is cached if only that has the pod annotations', async () => {
   const { shows, put } = await start(workloadOf('v1', 'Pod', 'train'))
   await shows('Pending', 'its job, Pod train, is not cached yet')
   await put([pods, { apiVersion: 'v1', kind: 'Pod', ...POD } as K8sObject])
   await shows('Pending', MISSING)
 })
 
-test('a Workload whose Job is not cached yet waits for it: a claim may name the CronJob of the Job', async () => {
+test('a Workload waits until its Job is cached: a claim may name its CronJob', async () => {
   const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
   const { shows, put } = await startWith({ hasJob: false }, makeKueueWorkload(), [
     dataSourceClaims,
@@ -278,7 +278,7 @@ test('a Workload whose Job is not cached yet waits for it: a claim may name the 
   await shows('Pending', HELD)
 })
 
-test('on a hub, a job without a binding waits until it is cached: its labels choose the policy', async () => {
+test('on a hub, a job without a binding waits until the labels of the job are cached', async () => {
   const placement = { clusterAffinity: { clusterNames: ['member1'] } }
   const labelSelector = { matchLabels: { team: 'red' } }
   const selector = { apiVersion: 'batch/v1', kind: 'Job', labelSelector }
@@ -341,7 +341,7 @@ test('a claim of a CronJob holds the Workloads of its Jobs', async () => {
   await shows('Ready', LOCATED)
 })
 
-test('on a hub, the decision on the binding of the job counts: a cluster that its policy allows', async () => {
+test('on a hub, a Workload follows the decision on the binding of its job', async () => {
   const binding = makeBinding(
     { resource: { ...JOB, namespace: 'default' }, placement: { clusterAffinity: { clusterNames: ['member1'] } } },
     { name: 'train-job' },
@@ -368,7 +368,7 @@ test('a Workload without a job waits for it', async () => {
   await shows('Ready', NO_DATA)
 })
 
-test('a check with parameters leaves the Workload Pending, and its own condition says why', async () => {
+test('a check with parameters leaves the Workload Pending, and its condition says why', async () => {
   const parameters = { apiGroup: 'example.com', kind: 'Config', name: 'mine' }
   const { shows, store } = await start(makeKueueWorkload())
   await shows('Ready', NO_DATA)
@@ -379,7 +379,7 @@ test('a check with parameters leaves the Workload Pending, and its own condition
     .toEqual(['BadParameters'])
 })
 
-test('without Kueue, the log says what to install; a check that is installed later is answered', async () => {
+test('without Kueue, the log says what to install, and a later check is answered', async () => {
   const kinds = kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false, kueue: true })
   const {
     server,

@@ -179,7 +179,7 @@ describe('a move of the data', () => {
     expect(await affinity()).toEqual(['member2'])
   })
 
-  test('leaves a Deployment where it is that was deleted without its binding, although its policy excludes the cluster', async () => {
+  test('leaves a deleted Deployment with a binding in a cluster that its policy excludes', async () => {
     const placement = { clusterAffinity: { clusterNames: ['member3'] } }
     await store.create(propagationPolicies, makePolicy({ placement }))
     start()

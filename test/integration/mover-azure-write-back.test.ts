@@ -144,7 +144,7 @@ test.each(['a.', 'b\\c'])(
   },
 )
 
-test('a blob with a lease of another client is one clear permanent error, after all other files', async () => {
+test('a leased blob is one clear permanent error, after all other files', async () => {
   const { download, pod, upload, stored, lease } = await startContainer()
   await download()
   lease('a')

@@ -106,7 +106,7 @@ describe('a file that the server does not take', () => {
     expect((await upload()).result.code).toBe('UnsafeKey')
   })
 
-  test('does not end an upload if its name is the cause, however many such files there are', async () => {
+  test('does not end an upload because of its name, however many such files there are', async () => {
     const good = Array.from({ length: 200 }, (_, i) => `${long}good-${i}`)
     await Promise.all([...good, ...good.map((path) => `${path}${'f'.repeat(30)}`)].map((path) => pod(path)))
 
@@ -126,7 +126,7 @@ describe('a file that the server does not take', () => {
 })
 
 describe('a folder that replaces a file', () => {
-  test('is not uploaded while the object of the file exists, since no directory could have both', async () => {
+  test('is not uploaded while the object of the file exists', async () => {
     folder.s3.put('data/a', 'x')
     await download()
     await rm(join(folder.root, 'data', 'a'))
@@ -209,7 +209,7 @@ describe('what changes during an upload', () => {
   })
 })
 
-test('links, pipes and sockets are named in the result, since their content is not in the source', async () => {
+test('links, pipes and sockets are named in the result, since they are not uploaded', async () => {
   await pod('model-5', 'weights')
   await symlink('model-5', join(folder.root, 'data', 'latest'))
   execFileSync('mkfifo', [join(folder.root, 'data', 'pipe')])

@@ -60,7 +60,7 @@ describe('an object that is stored with Content-Encoding', () => {
   })
 })
 
-test('the page of a proxy is not the begin of an object that continues with its own bytes', async () => {
+test('the page of a proxy does not become the beginning of a downloaded object', async () => {
   const content = randomBytes(2_000)
   s3.put('raw/a', content, { etag: 'no-checksum' })
   let pages = 1
@@ -75,7 +75,7 @@ test('the page of a proxy is not the begin of an object that continues with its 
   expect(await data()).toEqual({ a: content.toString('latin1') })
 })
 
-test('a download that continues does not mix two versions of an object, from a server that lists no ETags', async () => {
+test('a resumed download does not mix two versions if the server lists no ETags', async () => {
   const [before, after] = [Buffer.alloc(PART * 4, 1), Buffer.alloc(PART * 4, 2)]
   const page = `<ListBucketResult><Contents><Key>raw/a</Key><Size>${PART * 4}</Size></Contents></ListBucketResult>`
   let isFailing = true

@@ -55,7 +55,7 @@ describe('an upload after a download', () => {
   test.each([
     { name: 'whose ETag is a checksum', headers: {} },
     { name: 'that a KMS key encrypts', headers: { 'x-amz-server-side-encryption': 'aws:kms' } },
-  ])('sends what a pod wrote into memory without a new time of the file, to an object $name', async ({ headers }) => {
+  ])('sends a write to mapped memory without a new file time, to an object $name', async ({ headers }) => {
     folder.s3.encryptWith(headers)
     const path = join(folder.root, 'data', 'a')
     const now = new Date()
@@ -179,7 +179,7 @@ describe('an upload after a download', () => {
   test.each([
     { name: 'in one piece', content: 'changed' },
     { name: 'in parts', content: 'c'.repeat(PART + 1) },
-  ])('lets the server choose a storage class if it refuses that of the object, written $name', async ({ content }) => {
+  ])('lets the server choose a storage class instead of a refused one, written $name', async ({ content }) => {
     // MinIO has the name of a tier as the class of an object that it moved there, and refuses that name in a write.
     folder.s3.put('data/a', 'x', { headers: { 'x-amz-storage-class': 'WARM-TIER' } })
     await download()
@@ -192,7 +192,7 @@ describe('an upload after a download', () => {
     expect(stored()).toEqual({ a: content })
   })
 
-  test('leaves out its own metadata if that of the object has the size that a server takes', async () => {
+  test('leaves out its own metadata if that of the object fills the limit of the server', async () => {
     const kept = { 'x-amz-meta-note': 'n'.repeat(2_030), 'content-encoding': 'gzip,aws-chunked' }
     folder.s3.put('data/a', 'x', { headers: kept })
     await download()

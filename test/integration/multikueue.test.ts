@@ -113,7 +113,7 @@ test('a claim of a Deployment chooses the worker of the pods of its ReplicaSets'
   await nominates('w1')
 })
 
-test('nothing is nominated until the controller of its job is cached: a claim may name it', async () => {
+test('a job is nominated only when its controller is cached, which a claim may name', async () => {
   const workload = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'nightly' }
   const ownerReferences = [{ ...workload, uid: 'u2', controller: true }]
   const { shows, put, nominates } = await start(
@@ -201,7 +201,7 @@ test('a Workload that a worker has is left as it is', async () => {
   expect([left?.clusterName, left?.nominatedClusterNames]).toEqual(['w1', undefined])
 })
 
-test('the nomination of another dispatcher stays after the third change, and the condition says so', async () => {
+test('the third change leaves the nomination to another dispatcher, with a condition', async () => {
   const { store, nominates, setStatus } = await start([dataSourceClaims, claim()], [dataSources, source('w1')])
   for (const names of [['w2', 'w1'], ['w2'], ['w2', 'w1']]) {
     await nominates('w1')
@@ -213,7 +213,7 @@ test('the nomination of another dispatcher stays after the third change, and the
   await nominates('w2', 'w1')
 })
 
-test('a deleted Workload is forgotten: changes of the nomination of its successor count from zero', async () => {
+test('nomination changes of a Workload that replaces a deleted one count from zero', async () => {
   const { store, nominates, setStatus } = await start([dataSourceClaims, claim()], [dataSources, source('w1')])
   for (const names of [['w2', 'w1'], ['w2']]) {
     await nominates('w1')

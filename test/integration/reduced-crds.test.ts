@@ -82,7 +82,7 @@ test.each([
   { by: 'a policy that finds it invalid', error: { status: 422, message: 'denied request: no team' } },
   { by: 'RBAC', error: { status: 403, message: 'datasources is forbidden: User "lodestone" cannot create' } },
   { by: 'its size', error: { status: 413, message: 'Request entity too large' } },
-])('a source of data that does not exist, rejected by $by, is created when it is allowed', async ({ error }) => {
+])('a source of absent data, rejected by $by, is created when it is allowed', async ({ error }) => {
   const { names, store, observed, run } = await openLoop(['a'])
   const create = store.create.bind(store)
   store.create = async () => {
@@ -101,7 +101,7 @@ test.each([
   await store.stop()
 })
 
-test('two sources that the CRD of volcano-global rejects at the same time are both planned again', async () => {
+test('sources that the CRD of volcano-global rejects at once are both planned again', async () => {
   const { names, store, observed, run } = await openLoop(['a', 'b'])
   store.create = async () => {
     throw new ApiError({

@@ -393,7 +393,7 @@ describe('a mover that fails', () => {
   test.each([
     { when: 'that has ended', begin: (world: VolumeWorld) => world.rush(), attempt: 1, wait: 0 },
     { when: 'that has just begun', begin: (world: VolumeWorld) => world.live(), attempt: 2, wait: 30 },
-  ])('because another client removed the pod of a mover $when leaves no data on its node', async (removal) => {
+  ])('because another client removed its pod $when leaves no data on its node', async (removal) => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) await world.reconcile()
     await removal.begin(world)
@@ -1937,7 +1937,7 @@ test('Local data is used on nodes on which a mover found it, and nothing is chan
   expect([...world.disks.keys()]).toEqual(['n4:/mnt/local/imagenet'])
 })
 
-test('one mover of Local data at a time waits for its node, so that others keep their slots', async () => {
+test('only one mover of Local data at a time takes a slot while it waits for its node', async () => {
   const options = { path: '/mnt/local/imagenet' }
   const world = await new VolumeWorld().start('n1', 'n2', 'n3')
   const config = { sourceType: 'Local', options, replicas: 3, nodeAffinity: LINUX }

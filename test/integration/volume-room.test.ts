@@ -11,7 +11,7 @@ const errorsOf = compileSchema(volumeManagerSchema, 'forbidden')
 const volumes = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => makeVolume({ id: `${prefix}${i}` }))
 
-test('new volumes begin when the data of removed ones is deleted, if the status has no room for both', async () => {
+test('new volumes wait for the deletion of removed ones if the status has no room', async () => {
   const world = await new VolumeWorld().start('n1', 'n2')
   const errors: unknown[] = []
   const followed = async () => {

@@ -72,7 +72,7 @@ describe('a directory in the status that is not one of the VolumeManager', () =>
   )
 
   test.each((['Ready', 'Queued', 'Unreachable', 'Failed', 'Evicted'] as const).map((state) => ({ state })))(
-    'of another tenant is neither read nor written nor deleted for a replica that is $state',
+    'of another tenant is not read, written or deleted for a replica that is $state',
     async ({ state }) => {
       const { world, own, other, directories } = await worldOfTwo({ options: RESYNC })
       await writeVolume(world, () => ({
@@ -88,7 +88,7 @@ describe('a directory in the status that is not one of the VolumeManager', () =>
     },
   )
 
-  test('of an earlier object is downloaded again, after a restore of the object with its status', async () => {
+  test('of an earlier object is downloaded again after a restore with its status', async () => {
     const { world, own, path, other } = await worldOfTwo()
     await writeVolume(world, () => ({ replicas: [{ ...own, path: other }] }))
     await later(world)

@@ -126,7 +126,7 @@ test.each([
   { hub: 'without volumes', volumes: false, stateOf: (hub: ObjectStore) => hub },
   { hub: 'that loses clusters already', volumes: false, stateOf: shrinking },
 ])(
-  'the index finds each change that a decision on every workload finds, alone and in a table, in a hub $hub',
+  'in a hub $hub, the index finds each change that deciding all workloads finds',
   async ({ volumes, stateOf }) => {
     const store = stateOf(await storeOf(new Fleet(3, { clusters: 40, sources: 60, bindings: 400, volumes })))
     const fleet = await openFleet(store, SETTINGS)
