@@ -54,7 +54,7 @@ afterAll(async () => {
   await stopAndCheckRights({ plane, lodestones: [lodestone] })
 })
 
-test('ten minutes without Lodestone move no workload away from its data, and need no repair by hand', async () => {
+test('ten minutes without Lodestone move no workload from its data, and need no repair', async () => {
   const random = randomFrom(seed)
   const { pick } = random
   for (let i = 0; i < 40; i++) await create(i % 2 === 0 ? pick(members) : undefined, pick(namespaces))

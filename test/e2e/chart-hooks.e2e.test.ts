@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.stop())
 
-test('helm test checks the installation with the rights of its own account, and leaves nothing', async () => {
+test('helm test checks the installation with its own account, and leaves nothing', async () => {
   const { plane, helm, balancer } = cluster
   expect(await helm.run(['install', 'lodestone', chart], deployedValues(balancer))).toMatchObject({ code: 0 })
   await startDeployed(plane, balancer, { name: 'lodestone', entry: main })

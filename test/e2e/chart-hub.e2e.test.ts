@@ -36,7 +36,7 @@ async function applySecret(): Promise<string> {
   return Buffer.from(secret.data?.kubeconfig ?? '', 'base64').toString()
 }
 
-test('two commands install what a hub needs, and a workload is placed where its data is', async () => {
+test('two commands install a hub, and a workload is placed where its data is', async () => {
   expect(await helm.run(['install', 'lodestone', chart, '--set', 'mode=hub-objects'])).toMatchObject({ code: 0 })
   await plane.crdsEstablished()
   const kubeconfig = join(plane.dir, 'lodestone-hub')
@@ -83,7 +83,7 @@ test('objects that were applied become those of a release with --take-ownership'
   expect(role?.metadata['annotations']).toMatchObject({ 'meta.helm.sh/release-name': 'lodestone' })
 })
 
-test('its rights on the hub are those of `lodestone manifests rbac`, also for kinds and ConfigMaps of the configuration', async () => {
+test('the chart grants the rights of `lodestone manifests rbac` for any configuration', async () => {
   const config = {
     registration: { mode: 'url', url: 'https://10.0.0.7:9443' },
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },

@@ -581,7 +581,7 @@ test('both Jobs of the uninstallation end, and have what they need', () => {
   }
 })
 
-test('the uninstallation has the rights for each workload kind and the ConfigMap of the configuration', async () => {
+test('the uninstallation has rights for the kinds and ConfigMap of the configuration', async () => {
   const kind = (name: string, fields: object) => ({ group: 'example.com', versions: ['v1'], kind: name, ...fields })
   const config = {
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },
@@ -674,7 +674,7 @@ test('on a hub, the host cluster gets no CRDs, cluster-wide rights or webhooks',
   expect(fileOf('hub').registration).toMatchObject({ mode: 'url', url: 'https://lodestone.lodestone-system.svc:443' })
 })
 
-test('with cert-manager, Lodestone serves its certificate and needs no right to Secrets', () => {
+test('with cert-manager, Lodestone serves its certificate without a right to Secrets', () => {
   expect(fileOf('member').certificates).toEqual({ source: 'files', directory: '/etc/lodestone-certificates' })
   const rules = fieldOf('member', 'Role/lodestone', 'rules') as { resources: string[] }[]
   expect(rules.flatMap(({ resources }) => resources)).not.toContain('secrets')
@@ -695,7 +695,7 @@ test('the certificate of cert-manager names the host of the URL without its fina
   expect(names.filter((name) => name.includes('example.org'))).toEqual(['admission.example.org'])
 })
 
-test('the account of the page also reads the kinds and the ConfigMap of the configuration', async () => {
+test('the page may also read the kinds and the ConfigMap of the configuration', async () => {
   const config = {
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },
     workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],

@@ -54,7 +54,7 @@ afterAll(async () => {
   await stopAndCheckRights({ plane, lodestones: replicas ?? [] })
 })
 
-test(`the leader is killed ${kills} times while ${claimCount} claims resolve: all become Bound, with one source per table`, async () => {
+test(`${claimCount} claims become Bound although the leader is killed ${kills} times`, async () => {
   const random = randomFrom(seed)
   const ids = random.shuffled(Array.from({ length: claimCount }, (_, i) => i))
   const restarts = new Map<Lodestone, Promise<void>>()

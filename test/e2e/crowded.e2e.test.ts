@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => stopStage(stage))
 
 test.each(['Required', 'Preferred'])(
-  'a workload (%s) that Karmada evicts after the time that its policy tolerates does not return before the taint is gone',
+  'a workload (%s) that Karmada evicts does not return before the taint is gone',
   async (enforcement) => {
     const name = `tolerant-${enforcement.toLowerCase()}`
     const clusterTolerations = [{ key: broken.key, operator: 'Exists', effect: broken.effect, tolerationSeconds: 1 }]
@@ -53,33 +53,30 @@ test.each(['Required', 'Preferred'])(
 test.each([
   { policy: 'divides its replicas', name: 'divided', spreads: false },
   { policy: 'divides them in one cluster', name: 'divided-in-one', spreads: true },
-])(
-  'a workload whose policy $policy runs elsewhere while its data has no room, after its cluster failed',
-  async (given) => {
-    const { clusterAffinity, spreadConstraints } = inOneCluster
-    const placement = { clusterAffinity, replicaScheduling, ...(given.spreads && { spreadConstraints }) }
-    const workload = await run(given.name, 'member1', placement)
-    const record = stage.placements.follow(workload)
-    await setRoom('0')
-    onTestFinished(() => setRoom('10000'))
-    await stage.hub.apply(source(given.name, ['member3']))
-    await stage.plane.eventually('the scheduler has found no room', async () => record.reasons.length > 1)
-    expect(record.clusters).toEqual(['member1'])
+])('a workload whose policy $policy leaves a failed cluster if its data has no room', async (given) => {
+  const { clusterAffinity, spreadConstraints } = inOneCluster
+  const placement = { clusterAffinity, replicaScheduling, ...(given.spreads && { spreadConstraints }) }
+  const workload = await run(given.name, 'member1', placement)
+  const record = stage.placements.follow(workload)
+  await setRoom('0')
+  onTestFinished(() => setRoom('10000'))
+  await stage.hub.apply(source(given.name, ['member3']))
+  await stage.plane.eventually('the scheduler has found no room', async () => record.reasons.length > 1)
+  expect(record.clusters).toEqual(['member1'])
 
-    await stage.plane.taintCluster('member1', broken)
-    onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
-    await stage.plane.eventually('it runs in member2', async () => record.clusters.at(-1) === 'member2')
-    await windowIsOver(Date.now())
-    await schedulerIsIdle(stage, `after-${given.name}`)
-    expect(record.clusters).toEqual(['member1', '', 'member2'])
+  await stage.plane.taintCluster('member1', broken)
+  onTestFinished(() => stage.plane.untaintCluster('member1', broken.key))
+  await stage.plane.eventually('it runs in member2', async () => record.clusters.at(-1) === 'member2')
+  await windowIsOver(Date.now())
+  await schedulerIsIdle(stage, `after-${given.name}`)
+  expect(record.clusters).toEqual(['member1', '', 'member2'])
 
-    await setRoom('10000')
-    await stage.placements.isIn(workload, 'member3')
-    expect(record.clusters).toEqual(['member1', '', 'member2', 'member3'])
-  },
-)
+  await setRoom('10000')
+  await stage.placements.isIn(workload, 'member3')
+  expect(record.clusters).toEqual(['member1', '', 'member2', 'member3'])
+})
 
-test('a workload that cannot move to its data yet stays where it is when the cluster with the data begins to refuse it', async () => {
+test('a workload that cannot move to its data yet stays if that cluster refuses it', async () => {
   const workload = await run('refused-later', 'member1', { ...inOneCluster, replicaScheduling })
   const record = stage.placements.follow(workload)
   await setRoom('0')
@@ -101,7 +98,7 @@ test('a workload that cannot move to its data yet stays where it is when the clu
   expect(record.clusters).toEqual(['member1', 'member3'])
 })
 
-test('a workload whose data a filter of the scheduler refuses stays where it runs, and moves when the filter accepts it', async () => {
+test('a workload moves to its data when a filter of the scheduler accepts that cluster', async () => {
   const spread = { workloadAffinity: { antiAffinity: { groupByLabelKey: 'group' } } }
   const inMember3 = { clusterAffinity: { clusterNames: ['member3'] }, ...spread }
   const [rival, workload] = ['rival', 'refused'].map(inGroup) as [SpecObject, SpecObject]

@@ -342,7 +342,7 @@ describe('health', () => {
     await plane.kubectl(['patch', sources, name, '--subresource=status', '--type=merge', '-p', patch])
   }
 
-  test('a claim or a source is current when its data is located, and not while anything waits', async () => {
+  test('a claim or a source is current only when its data is located', async () => {
     const plane = await startControlPlane()
     try {
       const kubeconfig = await installLodestone(plane)
@@ -384,7 +384,7 @@ describe('health', () => {
     }
   })
 
-  test('with the CRDs of volcano-global, a claim has the same health after its first status', async () => {
+  test('with CRDs of volcano-global, a claim has the same health after its first status', async () => {
     const plane = await startControlPlane()
     try {
       const kubeconfig = await installLodestone(plane)

@@ -83,7 +83,7 @@ test('one id joins the audit log, Events, log lines, explain and status', async 
   await isScheduledTo('awaited', 'member3')
 })
 
-test('a choice of the scheduler from before the narrowing is rejected, and the next one is not', async () => {
+test('a choice of the scheduler is rejected if it is older than the narrowing', async () => {
   await plane.stop('karmada-scheduler')
   try {
     await hub.apply(source('stale-data', ['member2']), claim('stale', { data: 'stale-data' }))

@@ -70,7 +70,7 @@ test(`the image has at most ${mostMegabytesAboveNode} MB above the Node binary`,
   expect(megabytes).toBeLessThan(mostMegabytesAboveNode)
 })
 
-test('the image has Node, its libraries and the application, and no shell, npm, source map or generated client', () => {
+test('the image has only Node, its libraries and the application: no shell and no npm', () => {
   const programs = files.filter((path) => /^(usr\/)?s?bin\//.test(path))
   expect(programs).toEqual(['usr/bin/lodestone', 'usr/bin/node'])
   const folders = [...new Set(files.map((path) => path.replace(/^(usr\/[^/]+|[^/]+)\/.*/, '$1')))]
@@ -80,7 +80,7 @@ test('the image has Node, its libraries and the application, and no shell, npm, 
   ).toEqual([])
 })
 
-test('each npm package and each package of Debian in the image is in its bill of materials', async () => {
+test('the bill of materials has each npm package and Debian package of the image', async () => {
   const file = join(root, 'first', `lodestone-0.1.0-image-${process.arch === 'arm64' ? 'arm64' : 'amd64'}.spdx.json`)
   const sbom = JSON.parse(await readFile(file, 'utf8')) as { packages: { name: string; SPDXID: string }[] }
   const listed = sbom.packages.filter(({ SPDXID }) => SPDXID !== 'SPDXRef-Subject').map(({ name }) => name)
@@ -149,7 +149,7 @@ test('it serves a folder', async () => {
   await lodestone.stop()
 })
 
-test(`it is ready for an API server, read-only, as an unprivileged user and with ${memoryMib} MiB`, async () => {
+test(`the image is ready read-only, as an unprivileged user and with ${memoryMib} MiB`, async () => {
   const plane = await startControlPlane({ karmada: false })
   onTestFinished(() => plane.stopAll())
   const [port = 0, healthPort = 0] = await freePorts(2)

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.plane.stopAll())
 
-test('head and workers of an annotated RayJob run on the nodes with the data, and have it mounted', async () => {
+test('head and workers of a RayJob run on the nodes with the data, and have it mounted', async () => {
   const { plane } = cluster
   const [job, settings] = await objectsOfTutorial()
   await plane.apply([settings, credentials()])

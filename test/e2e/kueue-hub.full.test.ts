@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => stopAndCheckRights({ plane, lodestones: replicas ?? [] }))
 
-test('a job waits with the sentence of its hold, and is unsuspended and placed when its policy allows the data', async () => {
+test('a job on hold shows the reason, and is placed when its policy allows the data', async () => {
   const job = queuedJob('fleet', { queue: 'team' })
   const placement = { clusterAffinity: { clusterNames: ['member1', 'member2'] } }
   await hub.apply(
@@ -55,7 +55,7 @@ test('a job waits with the sentence of its hold, and is unsuspended and placed w
   })
 })
 
-test('another replica continues when the leader is killed, and a waiting job is admitted', async () => {
+test('another replica admits a waiting job when the leader is killed', async () => {
   const job = queuedJob('orphaned', { queue: 'team' })
   await hub.apply(claim('orphaned', { data: 'orphaned-data', workload: job }), job)
   await shows(job, 'Pending: default/orphaned: no DataSource for static bucket orphaned-data yet', true)

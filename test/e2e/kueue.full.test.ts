@@ -233,7 +233,7 @@ test('a namespace with a waiting job can be deleted', async () => {
   expect(await plane.getJson('namespaces', 'leaving')).toBeUndefined()
 })
 
-test('a stopped queue takes the quota of a waiting job, which waits again when the queue goes on', async () => {
+test('a stopped queue takes the quota of a job, which waits again when it is resumed', async () => {
   const { plane } = cluster
   await plane.apply(queues('stopped', { checks: ['data'], namespaces: ['default'] }))
   const job = queuedJob('stopped', { queue: 'stopped' })
@@ -259,7 +259,7 @@ test('two checks of Lodestone in one queue are both answered', async () => {
   await shows(job, { checks: { data: ready, second: ready }, admitted: true, suspended: false })
 })
 
-test('a preempted job is checked again, and a waiting one loses its quota to a job with more priority', async () => {
+test('a job that loses its quota to a higher priority is checked again', async () => {
   const { plane } = cluster
   await plane.apply([
     {

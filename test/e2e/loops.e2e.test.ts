@@ -235,7 +235,7 @@ test('8. workloads are placed as in the table of the deploy guide', async () => 
   ])
 })
 
-test('9. admission adds the finalizer of a new claim, and a server-side apply of its manifest keeps it', async () => {
+test('9. admission adds the finalizer of a new claim, and server-side apply keeps it', async () => {
   const claim = claimOf('applied', 'dc1.db.user')
   const input = (...finalizers: string[]) => stringify({ ...claim, metadata: { ...claim.metadata, finalizers } })
   const finalizersOf = ({ stdout }: { stdout: string }) => (JSON.parse(stdout) as KubeObject).metadata['finalizers']

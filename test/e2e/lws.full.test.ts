@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterEach(() => cluster.plane.kubectl(['delete', 'leaderworkersets', '--all', '--cascade=foreground', '--timeout=60s']))
 afterAll(() => cluster?.plane.stopAll())
 
-test('leaders and workers wait for a VolumeManager that comes later, and run on the nodes with its data', async () => {
+test('leaders and workers wait for a later VolumeManager, and run where its data is', async () => {
   const set = await setOfTutorial('late', 2)
   const volumes = set.metadata.annotations?.[VOLUMES_ANNOTATION]?.replace('"llama"', '"later"')
   await cluster.plane.apply([withAnnotation(set, VOLUMES_ANNOTATION, volumes)])
@@ -69,7 +69,7 @@ test('the pods of a group share a node with the data when the set asks for it', 
   expect(nodeOfGroup('0')).not.toEqual(nodeOfGroup('1'))
 })
 
-test('admission makes no revision of its own, and a new image rolls out to pods with the data', async () => {
+test('admission makes no revision, and a new image rolls out to pods with the data', async () => {
   const set = await setOfTutorial('rolling', 1)
   await cluster.plane.apply([set])
   await podsThat('rolling', 'two pods run', areRunning(2))

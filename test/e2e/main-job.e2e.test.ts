@@ -100,7 +100,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     expect(stdout).toContain('scheduled to: member2')
   })
 
-  test('has the same decision in a snapshot, taken with the rights to list and watch the kinds in it', async () => {
+  test('has the same decision in a snapshot, which needs only rights to list and watch', async () => {
     const kinds = snapshotKinds(SHIPPED_KINDS)
     const rules = kinds.map(({ type: { group, plural } }) => ({
       apiGroups: [group],

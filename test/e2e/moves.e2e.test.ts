@@ -49,7 +49,7 @@ test('rebalance Never keeps a Deployment where it is', async () => {
   await staysAndSaysSo(deployment('anchored'))
 })
 
-test('a Deployment whose policy preserves its copies stays, and follows its data when the policy does not any more', async () => {
+test('a Deployment follows its data when its policy no longer preserves its copies', async () => {
   const preserved: Workload = { ...deployment('preserved'), preserves: true }
   await runsByItsData(preserved)
 
@@ -60,7 +60,7 @@ test('a Deployment whose policy preserves its copies stays, and follows its data
   await plane.eventually('the Deployment moves', async () => (await clustersOf(preserved)) === 'member3')
 })
 
-test('a Deployment whose policy suspends dispatching stays, and follows its data when it is resumed', async () => {
+test('a Deployment follows its data when its policy no longer suspends dispatching', async () => {
   const paused: Workload = { ...deployment('paused'), rebalance: 'Always' }
   await runsByItsData(paused)
   const suspend = (dispatching: boolean) =>

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => stopAndCheckRights({ plane: manager, lodestones: [lodestone] }))
 
-test('Lodestone leaves the nomination to the other dispatcher, and says what to configure', async () => {
+test('Lodestone leaves nominations to another dispatcher, and says what to configure', async () => {
   const job = queuedJob('contested', { queue: 'team', isRemote: true })
   await manager.apply([claim('contested', { data: 'contested-data', workload: job }), job])
   const left = await manager.eventually(

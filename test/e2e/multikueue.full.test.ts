@@ -58,7 +58,7 @@ test('a job runs in the worker that has its data, and is created in no other', a
   expect(await jobIn('worker2', job)).toBeUndefined()
 })
 
-test('a job whose data is nowhere is not nominated and shows the reason; when the data arrives, it runs there', async () => {
+test('a job whose data is nowhere shows the reason, and runs where the data arrives', async () => {
   const job = remoteJob('waiting', 'team')
   await manager.apply([claimOf(job), job])
   const reason = 'default/waiting: no DataSource for static bucket waiting-data yet'
@@ -84,7 +84,7 @@ test('a job whose data is in a cluster that is no worker is not nominated', asyn
   )
 })
 
-test('a job without a claim is nominated for all workers, in the order of the MultiKueueConfig', async () => {
+test('a job without a claim is nominated for all workers in the configured order', async () => {
   const job = remoteJob('plain', 'closed')
   await manager.apply(job)
   await isNominated(job, ['worker2', 'worker1'])

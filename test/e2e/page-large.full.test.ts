@@ -42,7 +42,7 @@ async function fleetFolder(): Promise<string> {
   return folder
 }
 
-test('ten thousand claims are shown by pages, filtered at the server, and read from no other host', async () => {
+test('ten thousand claims are shown in pages, which the server filters', async () => {
   const { link } = await servePage(['--folder', await fleetFolder()])
   const page = await openPage(browser, link)
   const hosts = new Set<string>()

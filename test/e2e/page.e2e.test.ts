@@ -60,7 +60,7 @@ test('a workload shows each cluster with its data, and what excludes it', async 
   await steps.filter({ hasText: 'Allowed 1' }).getByText('narrowed to its data').waitFor()
 })
 
-test('a link to a filtered view shows the same to another reader, and survives a reload', async () => {
+test('a link to a filtered view shows another reader the same, and survives a reload', async () => {
   const { page } = await open()
   await show(page, '/claims')
   await page.getByLabel('Search').fill('no such claim')
@@ -139,7 +139,7 @@ test('the page goes on after a proxy answered instead of the server', async () =
   await page.getByText('Nothing waits.').waitFor()
 })
 
-test('the page says that the server is gone, keeps its last rows, and goes on when the server is back', async () => {
+test('the page says that the server is gone, keeps its rows, and recovers', async () => {
   const { page, folder, stop } = await open()
   await show(page, '/claims')
   await page.getByRole('link', { name: 'demo/orders' }).waitFor()
@@ -164,7 +164,7 @@ test('a list that could not be read is read again, although nothing changes', as
   await page.getByRole('link', { name: 'demo/orders' }).waitFor({ timeout: 30_000 })
 })
 
-test('pasted manifests get findings with their places, and no markup of theirs becomes markup of the page', async () => {
+test('pasted manifests get findings with places, and none of their markup is rendered', async () => {
   const { page } = await open()
   await show(page, '/check')
   const name = '<img src=x onerror=alert(1)>'
@@ -226,7 +226,7 @@ test('a question has the effect on each workload, and a table of losses leads to
   await change(2).waitFor({ state: 'detached' })
 })
 
-test('an answer that comes late is shown after a look at another view, and not below a later question', async () => {
+test('a late answer is shown below its own question only, also after another view', async () => {
   const { page } = await open()
   await show(page, '/what-if')
   await page.getByRole('button', { name: 'The loss of each cluster' }).click()

@@ -25,7 +25,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('a workload is seen to wait, and then where its data is, while kubectl creates the objects', async () => {
+test('the page shows that a workload waits, and then where its data is', async () => {
   const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
   const page = await openPage(browser, link)
   await page.getByText('Nothing waits.').waitFor()
@@ -43,7 +43,7 @@ test('a workload is seen to wait, and then where its data is, while kubectl crea
   await page.getByText('No workload matches.').waitFor()
 })
 
-test('the page goes on after a restart of the API server, and without the CRD of claims', async () => {
+test('the page works after a restart of the API server, and without the CRD of claims', async () => {
   const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
   const page = await openPage(browser, link)
   await page.getByText('Nothing waits.').waitFor()

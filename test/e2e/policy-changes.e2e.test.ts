@@ -17,7 +17,7 @@ afterAll(async () => {
   await stopAndCheckRights({ plane: stage?.plane, lodestones: [stage?.lodestone] })
 })
 
-test('a workload whose policy was deleted stays when its data moves, also if the new cluster gets a taint', async () => {
+test('a workload whose policy was deleted stays when its data moves, despite a taint', async () => {
   const { hub, plane, placements } = stage
   const workload = await runWithData(stage, 'orphan', 'member2')
   const record = placements.follow(workload)

@@ -70,7 +70,7 @@ describe('a workload whose policy excludes the cluster of its data', () => {
   })
 })
 
-test('a workload starts in the next cheapest cluster while the cheapest is full, and goes to the cheapest later', async () => {
+test('a workload starts in the next cheapest cluster until the cheapest has room', async () => {
   await stage.plane.taintCluster('member2', full)
   onTestFinished(() => stage.plane.untaintCluster('member2', full.key))
   const workload = await create('next', { preference: 'Cost' })
@@ -84,7 +84,7 @@ test('a workload starts in the next cheapest cluster while the cheapest is full,
   expect(record.clusters).not.toContain('member3')
 })
 
-test('a cluster without a price is not free: it comes after a dear one, and before none', async () => {
+test('a cluster without a price comes after an expensive one, and before none', async () => {
   const data = [{ cluster: 'member3', gib: 1 }]
   const known = await create('priced', { preference: 'Cost', data, allowed: ['member1', 'member2'] })
   await stage.placements.isIn(known, 'member2')
@@ -113,7 +113,7 @@ test('data of an unknown size has no cost: a workload starts where it is', async
 })
 
 describe('when prices change', () => {
-  test('running workloads stay where they are, and new ones start in the cluster that is now the cheapest', async () => {
+  test('running workloads stay, and new ones start in the cluster that is now cheapest', async () => {
     const running = await create('running', { preference: 'Cost' })
     const batch = await create('batch', { preference: 'Cost', workload: job('batch') })
     for (const workload of [running, batch]) await stage.placements.isIn(workload, 'member2')

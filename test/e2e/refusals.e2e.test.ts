@@ -128,7 +128,7 @@ test('a workload without clusters, because of a new taint, runs again at once', 
   expect(record.clusters).toEqual(['member1', '', 'member1', 'member3'])
 })
 
-test('a workload that the scheduler refused, and does not try again, runs again and returns to its data', async () => {
+test('a workload that the scheduler refused and does not retry returns to its data', async () => {
   const { workload, record } = await narrowBeforeStop('forgotten')
   await setMember3({ lacks: ['apps/v1'] })
   onTestFinished(() => setMember3({}))
@@ -150,7 +150,7 @@ test('a workload that the scheduler refused, and does not try again, runs again 
   })
 })
 
-test('a workload that is scaled to zero before the scheduler has moved it leaves its cluster', async () => {
+test('a workload scaled to zero before the scheduler has moved it leaves its cluster', async () => {
   const { plane, hub, placements } = stage
   const workload = withRequests(deployment('idle'))
   const { spec } = workload

@@ -64,7 +64,7 @@ test('npm installs the package with the locked dependencies', async () => {
   }
 })
 
-test('helm accepts the chart, and a registry accepts image and chart with the digests of the release', async () => {
+test('helm accepts the chart, and a registry has the digests of the release', async () => {
   const { env } = await debianPrograms('registry', packages)
   const [port = 0] = await freePorts(1)
   const configuration = join(root, 'registry.yaml')

@@ -18,7 +18,7 @@ beforeAll(async () => {
 // An API server that has just started forbids requests until it knows the roles, so the rights are not checked.
 afterAll(() => plane?.stopAll())
 
-test('Lodestone takes over the objects of a hub that was restored from an older snapshot', async () => {
+test('Lodestone takes over the objects of a hub restored from an older snapshot', async () => {
   await plane.apply([source('orders', ['member1']), claim('orders', { data: 'orders' })])
   await isLocated('orders', 'member1')
   const restore = await backUp()

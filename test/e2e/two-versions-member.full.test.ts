@@ -32,7 +32,7 @@ afterAll(async () => {
   await plane?.stopAll()
 })
 
-test('an upgrade, a downgrade and both versions together lose no pod, and each pod has its data', async () => {
+test('an upgrade, a downgrade and two versions at once leave each pod with its data', async () => {
   const versions = await startTwoVersions({
     plane,
     kubeconfig,

@@ -43,7 +43,7 @@ describe('on a hub', () => {
     await completesAfter(older)
   })
 
-  test('it refuses beside an older replica that takes the Lease of the leader of this version', async () => {
+  test('it refuses beside an older replica that takes the Lease of this version', async () => {
     const newer = await startLodestone(plane, {
       name: 'newer',
       // Only the older one registers: both would write the registration in turns.

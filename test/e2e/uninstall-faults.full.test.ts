@@ -74,7 +74,7 @@ describe('ten thousand bindings', () => {
   const count = 10_000
   const seed = 31
 
-  test('are released by uninstallations that are disturbed, killed, and run twice at the same time', async () => {
+  test('are released by uninstallations that are disturbed, killed and run twice at once', async () => {
     plane = await startControlPlane()
     for (const name of ['karmada-scheduler', 'karmada-controller-manager'] as const) await plane.stop(name)
     await installLodestone(plane)

@@ -261,7 +261,7 @@ test('a replica whose node was deleted has its claim for another node', async ()
   await isGone(claim)
 })
 
-test('a claim that a user deletes, and one whose node gets another host name, are bound again for the next pod', async () => {
+test('the next pod gets its claim back after a deletion or a new host name of its node', async () => {
   const { plane } = cluster
   await cluster.create(managerOf('again', volume({ replicas: 1, nodeAffinity: onNodes('node-1') })))
   const [claim = ''] = Object.keys(replicasOf(await isRunning('again')))

@@ -117,7 +117,7 @@ describe('a DaemonSet', () => {
     await runsOn('agent', ['node-2'])
   })
 
-  test('with an affinity of its own follows its data, also after it is applied on the server again', async () => {
+  test('with its own affinity follows its data, also after a server-side apply', async () => {
     const own = daemonSetOf('applied', 'applied') as { spec: { template: PodTemplate } }
     own.spec.template.spec = { ...own.spec.template.spec, affinity: { nodeAffinity: onNodes('node-1', 'node-2') } }
     const apply = (...more: string[]) =>

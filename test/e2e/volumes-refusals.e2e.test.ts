@@ -149,7 +149,7 @@ describe('movers refused by', () => {
   )
 })
 
-test.concurrent('a ResourceQuota for claims is named, and its volume can be used when it is raised', async () => {
+test.concurrent('a volume names the ResourceQuota for claims, and can be used when it is raised', async () => {
   const { plane } = cluster
   const namespace = 'claims'
   await createTenant(namespace)
@@ -172,7 +172,7 @@ test.concurrent('a ResourceQuota for claims is named, and its volume can be used
   await managerThat(namespace, 'claimed', isRunning)
 })
 
-test.concurrent('changes that a ResourceQuota keeps on a node say so, and are written back when it is raised', async () => {
+test.concurrent('a ResourceQuota that blocks changes is reported, and raising it writes them back', async () => {
   const { plane, s3 } = cluster
   const namespace = 'results'
   await createTenant(namespace)

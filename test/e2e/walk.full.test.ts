@@ -230,7 +230,7 @@ async function startHub() {
   }
 }
 
-test('a hub: three commands install Lodestone, and a workload is placed where its data is', async () => {
+test('a hub: three commands install Lodestone, and a workload is placed with its data', async () => {
   const { hub, host, kubelet, binding, clustersOf, areIn, walkWith } = await startHub()
   const walk = await walkWith()
   const definitions = await ensureWorkloadDefinitions()
