@@ -7,7 +7,7 @@ import { ALL_REPLICAS, type Dashboard, panelQueries } from './alerts/dashboard-q
 const dashboard: Dashboard = JSON.parse(readFileSync('charts/lodestone/dashboards/lodestone.json', 'utf8'))
 const queries = panelQueries(dashboard, ALL_REPLICAS).map(({ expr }) => expr)
 
-test('every query of the dashboard reads metrics of the table, of the selected namespace and instance', () => {
+test('each dashboard query reads listed metrics of the selected namespace and instance', () => {
   const metrics: Record<string, { type: string; labels?: readonly string[] }> = METRICS
   const read = queries.flatMap((query) => [...query.matchAll(/\b([a-z]\w+_\w+)\{([^}]*)\}/g)])
 
@@ -21,7 +21,7 @@ test('every query of the dashboard reads metrics of the table, of the selected n
   }
 })
 
-test('the dashboard has rows for each subject, and variables for namespace and instance', () => {
+test('the dashboard has rows by subject, and variables for namespace and instance', () => {
   const titles = dashboard.panels.filter(({ targets }) => targets === undefined).map(({ title }) => title)
 
   expect(titles).toEqual([

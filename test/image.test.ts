@@ -60,7 +60,7 @@ test('runs as a user other than root, by number, as runAsNonRoot of the chart re
   expect(readFileSync('charts/lodestone/templates/deployment.yaml', 'utf8')).toContain('runAsNonRoot: true')
 })
 
-test('the base has the Node of package.json, and a hash for each package and architecture', () => {
+test('the base has the Node of package.json, and hashes by package and architecture', () => {
   const base = JSON.parse(readFileSync('.ci/release/base.json', 'utf8')) as PinnedBase
   expect(base.node.version).toBe(devDependencies.node)
   const hash = expect.stringMatching(/^[0-9a-f]{64}$/)

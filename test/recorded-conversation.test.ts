@@ -221,7 +221,7 @@ describe('called for each recorded request alone, without annotations of ours', 
 
   // A narrow affinity without our annotation is its own base at admission. The loop takes the base of the policy later.
   test.each([{ policies: 'known' as const }, { policies: 'unknown' as const }])(
-    'any other write keeps its spec, with its affinity as base, when policies are $policies',
+    'any other write keeps its spec, with its affinity as base: policies $policies',
     async ({ policies }) => {
       const answers = (await each(policies)).filter(
         ({ sent }) => sent.metadata.name === APP && sent.spec.placement?.clusterAffinity?.clusterNames?.length === 1,

@@ -38,7 +38,7 @@ test('docs/reference/keys.md leaves no key of the sources out', () => {
   expect(absent).toEqual([])
 })
 
-test('docs/reference/configuration.md has each key with its type, its default and its meaning', async () => {
+test('docs/reference/configuration.md has the type, default and meaning of each key', async () => {
   const page = readFileSync(pageAt('configuration.md'), 'utf8')
   const sections = [...page.matchAll(KEYS)].flatMap(([, , names = '']) => names.split(', '))
   expect(sections.sort()).toEqual(Object.keys(configSection.fields ?? {}).sort())

@@ -91,7 +91,7 @@ test('a simulated Karmada does what the answer of what-if said', async () => {
   expect(run.actions.filter((action) => action.do === 'ask').length).toBeGreaterThan(4)
 })
 
-test('a world with prices ranks preferred clusters by cost, and new prices move nothing', async () => {
+test('a world with prices ranks clusters by cost, and new prices move nothing', async () => {
   const pricesTo = (cheapest: string) =>
     ['m2', 'm3'].map((to) => ({
       from: { provider: 'm1' },
@@ -354,7 +354,7 @@ test('a workload that is scaled to zero while it moves leaves its cluster', asyn
   }
 })
 
-test('a workload is evicted when its toleration ends, and returns when the taint is gone', async () => {
+test('a workload is evicted after its toleration, and returns when the taint is gone', async () => {
   const world = new World({ clusters: 3, failover: 'Directly', maxMovesPerMinute: 2 })
   const clusterTolerations = [{ key: 'maintenance', operator: 'Exists', tolerationSeconds: 30 }]
   const perform = async (...steps: Action[]) => {

@@ -20,7 +20,7 @@ test('the sidebar leads to every page', () => {
   expect(pages.filter((page) => !links.includes(`/${page}`))).toEqual([])
 })
 
-test('the sidebar has the sections of docs/index.md, and the pages of a folder below its page', () => {
+test('the sidebar has the sections of docs/index.md, and the pages of their folders', () => {
   const sections = sidebar()
   expect(sections.map(({ text }) => text)).toEqual(['Concepts', 'Tutorials', 'Guides', 'Reference', 'For contributors'])
   const systems = sections.flatMap(({ items = [] }) => items).find(({ link }) => link === '/guides/data-systems.md')

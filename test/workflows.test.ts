@@ -34,7 +34,7 @@ describe('the release workflow', () => {
     expect(jobs['build']?.container).toMatch(/^node:24-bookworm@sha256:[0-9a-f]{64}$/)
   })
 
-  test('gives each job the permissions that it needs: one signs, and another one writes the release', () => {
+  test('gives each job only its permissions: one signs, another writes the release', () => {
     expect(permissions).toEqual({ contents: 'read' })
     expect(Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, job.permissions]))).toEqual({
       build: undefined,

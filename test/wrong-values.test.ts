@@ -48,7 +48,7 @@ describe.each(allWebhooks(SHIPPED_KINDS))('$name', (webhook) => {
   })
 })
 
-test("Karmada's interpreter gets an answer for an object with a value of a wrong type at any path", async () => {
+test('the interpreter answers for an object with a wrong type at any path', async () => {
   const store = await storeOf(stateWithClaims())
   const tried = new Set<string>()
   const failed: string[] = []

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readLock } from './lock.ts'
 import { shrinkwrapOf } from './npm-package.ts'
 
-test('the shrinkwrap has the locked packages of production with their hashes, and those of development nowhere', () => {
+test('the shrinkwrap has the locked packages of production only, with their hashes', () => {
   const lock = readLock('.')
   const { packages, ...rest } = shrinkwrapOf(lock)
   const { '': root, ...dependencies } = packages

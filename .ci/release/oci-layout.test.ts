@@ -44,7 +44,7 @@ describe('an image layout', () => {
     ])
   })
 
-  test('has the hashes of its uncompressed layers, the user and the command in the configuration', () => {
+  test('has the hashes of its layers, the user and the command in the configuration', () => {
     const manifest = json(blob(index.manifests[0].digest))
     const hashes = manifest.layers.map(({ digest }: { digest: string }) => {
       const archive = gunzipSync(files.get(blob(digest)) ?? Buffer.alloc(0))
