@@ -398,3 +398,26 @@ describe('a volume that pods claim', () => {
     ])
   })
 })
+
+describe('a rejected PersistentVolume', () => {
+  const config = makeVolume({ volumeType: 'persistentVolumeClaim' })
+  const replicas = [makeReplica(), makeReplica({ index: 1, node: 'n2' })]
+  const plan = { ...WANTED, config, set: { replicas, deletions: [], nextIndex: 2 } } as unknown as VolumePlan
+  const [first = '', second = ''] = [0, 1].map((index) => replicaClaimName(manager, 'vol1', 'r', index))
+  const rejections = new Map([[`PersistentVolume ${first}`, 'exceeded quota']])
+  const conflictsWith = (more: Partial<VolumeManagerInput>, ofPlan = plan) =>
+    planPersistentVolumes({ ...makeVolumeInput({ manager }), rejections, ...more }, [ofPlan]).conflicts
+  const message = `PersistentVolume ${first}: CreateRefused: exceeded quota`
+
+  test.each([
+    { name: 'no claim that pods can use', claims: [], isUnclaimed: true },
+    { name: 'the claim of another replica', claims: [claim({ name: second })], isUnclaimed: false },
+    { name: 'the claim of another volume', claims: [claim({ name: 'other' })], isUnclaimed: true },
+  ])('is a conflict of its volume, which has $name', ({ claims, isUnclaimed }) => {
+    expect(conflictsWith({ persistentVolumeClaims: claims })).toEqual(new Map([['vol1', { message, isUnclaimed }]]))
+  })
+
+  test('is no conflict of a volume that gets none, since its spec is invalid', () => {
+    expect(conflictsWith({}, { ...plan, moverConfig: undefined })).toEqual(new Map())
+  })
+})

@@ -108,6 +108,13 @@ test('a pod of another node does not use the data', () => {
   expect(plan.actions).toMatchObject([{ kind: 'create' }])
 })
 
+test.each([
+  { name: 'of another node', active: makeMover({}, { phase: 'Running' }, 'n2') },
+  { name: 'of other data', active: JSON.parse(JSON.stringify(writer).replaceAll(PATH, `${PATH}-2`)) },
+])('a mover $name does not hold the deletion', ({ active }) => {
+  expect(planLeftover(makeInput({ active: [active] })).actions).toMatchObject([{ kind: 'create' }])
+})
+
 const completed = moverSays({ outcome: 'completed', verb: 'delete' })
 
 test('a mover that succeeded ends the leftover, with an Event about the node', () => {

@@ -14,6 +14,17 @@ test.each([
     is: false,
   },
   { name: 'a binding whose object was deleted without it', metadata: { uid: 'a' }, is: true },
+  {
+    name: 'a binding with its owner and another one',
+    metadata: {
+      uid: 'a',
+      ownerReferences: [
+        { ...OWNER, kind: 'Team' },
+        { ...OWNER, controller: true },
+      ],
+    },
+    is: false,
+  },
   { name: 'a binding with another owner alone', metadata: { uid: 'a', ownerReferences: [OWNER] }, is: true },
   { name: 'a binding that is not stored', metadata: {}, is: false },
 ])('$name is orphaned: $is', ({ metadata, is }) => {
