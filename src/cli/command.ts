@@ -2,6 +2,7 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
 import { defined } from '../base/json.ts'
 import { suggest } from '../base/suggest.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { UserError } from '../base/user-error.ts'
 
 export interface Output {
@@ -13,7 +14,7 @@ export interface Output {
   readonly writableNeedDrain?: boolean
 }
 
-/** The environment of a command: output, variables, signal and clock. */
+/** The environment of a command: output, variables, signal and clocks. */
 export interface CommandIo {
   stdout: Output
   stderr: Output
@@ -21,6 +22,8 @@ export interface CommandIo {
   /** Aborts on SIGINT and SIGTERM. */
   signal: AbortSignal
   now: () => number
+  /** For waits. Default: the clock of the system. */
+  clock?: Clock
 }
 
 export interface Option {

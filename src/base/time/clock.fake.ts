@@ -1,6 +1,6 @@
 /** Clocks for tests: one that a test advances, and one that skips every wait. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')
 
@@ -60,6 +60,31 @@ export class SkippingClock extends TestClock {
     const cancel = super.after(delayMs, run)
     queueMicrotask(() => this.advance(delayMs))
     return cancel
+  }
+}
+
+/** A clock that is faster than that of the system, for waits beside real I/O. */
+export class FastClock implements Clock {
+  readonly #times: number
+
+  constructor(times: number) {
+    this.#times = times
+  }
+
+  now(): number {
+    return systemClock.now() * this.#times
+  }
+
+  epochMs(): number {
+    return systemClock.epochMs()
+  }
+
+  random(): number {
+    return systemClock.random()
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    return systemClock.after(delayMs / this.#times, run)
   }
 }
 

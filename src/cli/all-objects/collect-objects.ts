@@ -6,7 +6,7 @@ import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { listAll } from '../../store/cluster/watch/pager.ts'
 import type { ObjectName } from '../../store/store.ts'
-import { patiently } from './patient-connection.ts'
+import { type Patience, patiently } from './patient-connection.ts'
 
 /** Fewer than the default: most kinds are listed as whole objects. */
 const PAGE_SIZE = 500
@@ -18,7 +18,7 @@ const PAGE_SIZE = 500
  */
 export async function collectObjects<T>(
   type: ResourceType,
-  { connection, signal }: { connection: ApiConnection; signal: AbortSignal },
+  { connection, signal, clock = systemClock }: Patience & { connection: ApiConnection },
   pick: (object: K8sObject, type: ResourceType) => readonly T[],
   metadataOnly = false,
 ): Promise<T[]> {
@@ -37,7 +37,7 @@ export async function collectObjects<T>(
     const kind = { type: served, metadataOnly }
     try {
       const options = { pageSize: PAGE_SIZE }
-      await patiently(() => listAll({ connection, kind, clock: systemClock, options, signal, ...receiver }), signal)
+      await patiently(() => listAll({ connection, kind, clock, options, signal, ...receiver }), { signal, clock })
       return found
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error

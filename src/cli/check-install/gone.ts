@@ -1,5 +1,6 @@
 /** Checks that an uninstallation left nothing: it plans one, which must be empty. */
 import { defined } from '../../base/json.ts'
+import { systemClock } from '../../base/time/clock.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { leases } from '../../store/cluster/lease.ts'
 import { type Candidate, gatherTraces } from '../uninstall/gather.ts'
@@ -14,7 +15,7 @@ export async function findTraces(check: CheckContext): Promise<NamedFinding[]> {
   const { connection, config, signal, now } = check
   const store = openClusterStore({ connection, kinds: [] })
   try {
-    const context = { connection, store, config, signal, now: () => now }
+    const context = { connection, store, config, signal, now: () => now, clock: systemClock }
     const { candidates, ending, unreadable } = await gatherTraces(context, {
       restores: true,
       deletesDefinitions: false,

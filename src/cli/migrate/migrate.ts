@@ -40,7 +40,7 @@ const NOTHING_LEFT = 'nothing left to change'
 
 /** Exit status: 0 if nothing is left to do. Otherwise 1: the hub is not ready, a change failed, or a signal ended the command. */
 async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
-  const connection = repeating(await connect(args, io), io.signal)
+  const connection = repeating(await connect(args, io), io)
   const store = openClusterStore({ connection, kinds: [] })
   const keepsSuspensions = args.flag('keep-suspensions')
   try {

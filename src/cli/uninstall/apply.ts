@@ -1,10 +1,9 @@
 /** Removes the traces of Lodestone, one object after another. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Write } from '../../core/plan.ts'
 import { applyWrite } from '../../reconcile/apply.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../store/store.ts'
-import { type Candidate, planAgain, type UninstallContext } from './gather.ts'
+import { type Candidate, pause, planAgain, type UninstallContext } from './gather.ts'
 
 /** Karmada writes a binding several times within a second after its policy has changed. The next pass tries again. */
 const MAX_ATTEMPTS = 6
@@ -38,7 +37,7 @@ export async function removeTraces(
       if (error instanceof ApiError && !OF_SERVER.includes(error.status)) return { failure: error.message }
       if (!(error instanceof ConflictError)) throw error
       if (attempt === MAX_ATTEMPTS) return 'conflict'
-      await sleep(FIRST_DELAY_MS * 2 ** (attempt - 1), undefined, { signal: context.signal })
+      await pause(context, FIRST_DELAY_MS * 2 ** (attempt - 1))
     }
     const next = await planAgain(candidate, context)
     if (!next) return { removes: [] }

@@ -1,12 +1,11 @@
 /** Deletes the data on nodes through a running Lodestone: it has the movers for that. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { keyOfObject } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { leftoversOn, listNodeData, type NodeData } from '../../core/uninstall/volumes.ts'
 import { ConflictError } from '../../store/store.ts'
 import { collectObjects } from '../all-objects/collect-objects.ts'
-import type { UninstallContext } from './gather.ts'
+import { pause, type UninstallContext } from './gather.ts'
 
 const POLL_MS = 1000
 /** More directories are not listed in a message. */
@@ -37,7 +36,7 @@ export function listData(data: readonly NodeData[]): string {
  * @returns why data is left, and the remedy; undefined when all is deleted
  */
 export async function deleteData(context: UninstallContext, timeoutMs: number): Promise<string | undefined> {
-  const until = performance.now() + timeoutMs
+  const until = context.clock.now() + timeoutMs
   for (;;) {
     const managers = await collectObjects(volumeManagers, context, (object) => [object as VolumeManager])
     for (const manager of managers.filter(({ metadata }) => !metadata.deletionTimestamp)) {
@@ -50,11 +49,11 @@ export async function deleteData(context: UninstallContext, timeoutMs: number): 
     }
     const data = await findData(context)
     if (managers.length === 0 && data.length === 0) return undefined
-    if (performance.now() >= until) {
+    if (context.clock.now() >= until) {
       const names = managers.slice(0, MAX_LISTED).map(keyOfObject).join(', ')
       return `Lodestone has not deleted the data in time: VolumeManagers ${names || 'none'}; data ${listData(data) || 'none'}; delete the pods that use it (see lodestone status), or run with --keep-data`
     }
-    await sleep(POLL_MS, undefined, { signal: context.signal })
+    await pause(context, POLL_MS)
   }
 }
 

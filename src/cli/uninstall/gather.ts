@@ -4,6 +4,7 @@ import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../.
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { installedObjects } from '../../app/roles/uninstall-roles.ts'
+import { type Clock, sleep } from '../../base/time/clock.ts'
 import { policyOfNarrowed } from '../../core/uninstall/bindings.ts'
 import { removalRules } from '../../core/uninstall/index.ts'
 import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
@@ -19,6 +20,14 @@ export interface UninstallContext {
   signal: AbortSignal
   /** Milliseconds since the epoch. */
   now: () => number
+  /** For waits and their ends. */
+  clock: Clock
+}
+
+/** Waits. Throws the reason of the signal when it aborts. */
+export async function pause({ clock, signal }: UninstallContext, delayMs: number): Promise<void> {
+  await sleep(clock, delayMs, signal)
+  signal.throwIfAborted()
 }
 
 /** An object with traces of Lodestone. Only its name and its removal stay in memory. */

@@ -1,12 +1,11 @@
 /** Ends the work of running replicas through their Lease, before an uninstallation removes what they would write again. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { K8sObject } from '../../api/meta.ts'
 import { objectKey } from '../../api/meta.ts'
 import { isUninstalling, type Lease, leaseHolder, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { ALIVE_MS, announcedReplicas, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { ConflictError, NotFoundError } from '../../store/store.ts'
 import { collectObjects } from '../all-objects/collect-objects.ts'
-import type { UninstallContext } from './gather.ts'
+import { pause, type UninstallContext } from './gather.ts'
 
 const POLL_MS = 500
 /** The leader sees the mark within 3 s. Its loops end what they have begun. */
@@ -51,9 +50,9 @@ export function isConfigured({ metadata }: Lease, { config: { leaderElection } }
 export async function hasLeader(lease: Lease, context: UninstallContext): Promise<boolean> {
   if (leaseHolder(lease) === '' || isUninstalling(lease, context.now())) return false
   const before = serializeSpec(lease)
-  const until = performance.now() + lifetimeMs(lease)
-  while (performance.now() < until) {
-    await sleep(POLL_MS, undefined, { signal: context.signal })
+  const until = context.clock.now() + lifetimeMs(lease)
+  while (context.clock.now() < until) {
+    await pause(context, POLL_MS)
     const now = await read(lease, context)
     if (!now) return false
     if (serializeSpec(now) !== before) return leaseHolder(now) !== ''
@@ -121,14 +120,14 @@ async function takeMarkBack(lease: Lease, mark: string, context: UninstallContex
 /** Waits until no replica holds a marked Lease. Returns why one does, and the remedy. */
 async function untilReleased(lease: Lease, context: UninstallContext): Promise<string | undefined> {
   const { namespace, name = '' } = lease.metadata
-  const until = performance.now() + STOP_MS
+  const until = context.clock.now() + STOP_MS
   let seen = { spec: '', sinceMs: 0 }
   let wasHeld = leaseHolder(lease) !== ''
   for (;;) {
     const stored = await read(lease, context)
     if (!stored) return undefined
     const spec = serializeSpec(stored)
-    const nowMs = performance.now()
+    const nowMs = context.clock.now()
     if (spec !== seen.spec) seen = { spec, sinceMs: nowMs }
     const isHeld = leaseHolder(stored) !== ''
     wasHeld ||= isHeld
@@ -138,7 +137,7 @@ async function untilReleased(lease: Lease, context: UninstallContext): Promise<s
       const host = leaseHolder(stored).split('_', 1)[0]
       return `replica ${host} holds Lease ${objectKey(namespace, name)} and does not release it, as replicas of an older version do; stop all replicas, for instance with kubectl -n ${namespace} scale deployment lodestone --replicas=0, and run again`
     }
-    await sleep(POLL_MS, undefined, { signal: context.signal })
+    await pause(context, POLL_MS)
   }
 }
 
@@ -146,7 +145,7 @@ async function untilReleased(lease: Lease, context: UninstallContext): Promise<s
  * Deletes a Lease when no replica announces itself there any more. A replica that was killed leaves its announcement, so the wait is as long as
  * replicas wait for each other.
  *
- * @param seen the Lease as it was read, and when, by the monotonic clock
+ * @param seen the Lease as it was read, and when, by the clock of the context
  * @returns why the Lease stays, with the remedy
  */
 export async function deleteLease(
@@ -163,7 +162,7 @@ export async function deleteLease(
       const { namespace, name } = stored.metadata
       return `Lease ${objectKey(namespace, name ?? '')}: it keeps ${now.size} running replica${now.size === 1 ? '' : 's'} from beginning again; stop them, and run again`
     }
-    if (now.size === 0 || performance.now() - seen.atMs >= ALIVE_MS) {
+    if (now.size === 0 || context.clock.now() - seen.atMs >= ALIVE_MS) {
       try {
         await context.store.delete(leases, stored)
         return undefined
@@ -172,7 +171,7 @@ export async function deleteLease(
         if (!(error instanceof ConflictError)) throw error
       }
     }
-    await sleep(POLL_MS, undefined, { signal: context.signal })
+    await pause(context, POLL_MS)
   }
 }
 

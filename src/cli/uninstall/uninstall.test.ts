@@ -17,6 +17,7 @@ import {
   validatingWebhookConfigurations,
 } from '../../api/registration.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { FastClock } from '../../base/time/clock.fake.ts'
 import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
 import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
 import { type Answer, brokenOff, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
@@ -83,7 +84,7 @@ ClusterRole: 1 (lodestone-loops): the object
 const run = (...words: string[]) => runWith({}, ...words)
 
 function runWith(io: Partial<CommandIo>, ...words: string[]) {
-  return runWords([...words, '--kubeconfig', makeKubeconfig(server.url)], io)
+  return runWords([...words, '--kubeconfig', makeKubeconfig(server.url)], { clock: new FastClock(20), ...io })
 }
 
 function named({ kind, ...type }: ResourceType, name: string, metadata: ObjectMeta = {}): K8sObject {

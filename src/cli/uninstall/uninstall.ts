@@ -1,8 +1,8 @@
 /** `lodestone uninstall`: removes everything that Lodestone wrote into the objects of an API server, and its installation. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../app/config/config.ts'
 import { defined } from '../../base/json.ts'
+import { systemClock } from '../../base/time/clock.ts'
 import { admissionRules } from '../../core/uninstall/installation.ts'
 import { dataKept, type NodeData } from '../../core/uninstall/volumes.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -26,6 +26,7 @@ import {
   gatherTraces,
   isForbidden,
   keptLine,
+  pause,
   type UninstallContext,
 } from './gather.ts'
 import { deleteLease, findAllLeases, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
@@ -100,14 +101,14 @@ async function runUninstall(args: Arguments, io: CommandIo): Promise<number> {
     timeoutMs: readDuration('timeout', args.text('timeout') ?? '5m'),
   }
   const config = loadConfig(args.text('config'))
-  const { signal } = io
+  const { signal, clock = systemClock } = io
   const connection = await connect(args, io)
   // Only the configuration tells which Lodestone of that cluster serves this API server.
   const host = args.text('config') && (await openHostConnection(selectConnection(args, io, { usesHome: true }), io))
   const contextOf = (to: ApiConnection): UninstallContext => {
-    const patient = repeating(to, signal)
-    const store = openClusterStore({ connection: patient, kinds: [], ...RATE })
-    return { connection: patient, store, config, signal, now: io.now }
+    const patient = repeating(to, { signal, clock })
+    const store = openClusterStore({ connection: patient, kinds: [], clock, ...RATE })
+    return { connection: patient, store, config, signal, now: io.now, clock }
   }
   const context = contextOf(connection)
   const hostContext = host ? contextOf(host) : undefined
@@ -145,7 +146,7 @@ async function remove(
   wanted: Wanted,
   io: CommandIo,
 ): Promise<Report> {
-  const atMs = performance.now()
+  const atMs = context.clock.now()
   const election = await findElection(context, hostContext)
   const blocked = await prepare(election, { context, wanted, io })
   if (blocked !== undefined) return { result: 'incomplete', removed: [], keeps: [], failures: [blocked] }
@@ -249,7 +250,7 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
   const done: Done = { removed: [], keeps: new Set(), failures: [] }
   await removeEach(await gatherBy(admissionRules, context), context, done)
   await untilUnregistered(context)
-  const endsAt = performance.now() + ENDING_MS
+  const endsAt = context.clock.now() + ENDING_MS
   for (let pass = 1; done.failures.length === 0; ) {
     const gathered = await gatherTraces(context, choices)
     if (gathered.candidates.length > 0 && pass++ > MAX_PASSES) {
@@ -259,11 +260,11 @@ async function removeAll(context: UninstallContext, choices: Choices): Promise<D
     } else {
       // What stays now, such as a field without its annotation, is not known to the next pass.
       for (const one of gathered.keeps) done.keeps.add(keptLine(one))
-      if (gathered.ending.length === 0 || performance.now() >= endsAt) {
+      if (gathered.ending.length === 0 || context.clock.now() >= endsAt) {
         for (const one of gathered.ending) done.keeps.add(`${titleOfListed(one)}: ${ENDING}`)
         break
       }
-      await sleep(POLL_MS, undefined, { signal: context.signal })
+      await pause(context, POLL_MS)
     }
   }
   return done
@@ -295,10 +296,11 @@ async function removeOne(candidate: Candidate, context: UninstallContext, done: 
 }
 
 /** Waits until the API server does not call the webhooks any more. It learns of their deletion after a moment. */
-async function untilUnregistered({ connection, signal }: UninstallContext): Promise<void> {
+async function untilUnregistered(context: UninstallContext): Promise<void> {
+  const { connection, signal, clock } = context
   const probe = openWebhookProbe(connection)
-  const until = performance.now() + UNREGISTERED_MS
-  while ((await probe(signal)).result === 'seen' && performance.now() < until) {
-    await sleep(POLL_MS, undefined, { signal })
+  const until = clock.now() + UNREGISTERED_MS
+  while ((await probe(signal)).result === 'seen' && clock.now() < until) {
+    await pause(context, POLL_MS)
   }
 }
