@@ -2,11 +2,13 @@
  * Logs failures that are retried. A missing namespace or kind is logged once per cause, then at growing intervals; any other failure each
  * time.
  */
+import { defined } from '../../base/json.ts'
 import { RepeatLimit } from '../../base/repeat-limit.ts'
+import { APPLY_ROLES, lacksRight } from '../../store/cluster/apply-roles.ts'
 import { MissingPrerequisiteError } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** Writes a line at level `warn`, with the error's message as `reason`. */
+/** Writes a line at level `warn`, with the error's message as `reason`, and for a missing right of Lodestone the `remedy`. */
 export type FailureLog = (error: unknown, message: string, fields?: Record<string, unknown>) => void
 
 /** `now` is in milliseconds since the epoch. */
@@ -15,6 +17,7 @@ export function openFailureLog(log: Logger, now: () => number): FailureLog {
   return (error, message, fields = {}) => {
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof MissingPrerequisiteError && !repeats.take(reason, now())) return
-    log.warn({ ...fields, reason }, message)
+    const remedy = lacksRight(error) ? APPLY_ROLES : undefined
+    log.warn(defined({ ...fields, reason, remedy }), message)
   }
 }
