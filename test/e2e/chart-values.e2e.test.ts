@@ -334,6 +334,21 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: 'config.server.healthPort: 8080 is the port of admission; choose another port',
     },
     {
+      what: 'a dispatcher of MultiKueue without the checks of Kueue',
+      values: { config: { kueue: { multiKueue: { enabled: true } } } },
+      want: 'config.kueue.multiKueue.enabled: requires config.kueue.enabled=true',
+    },
+    {
+      what: 'names of callers without the CA that verifies them',
+      values: { config: { server: { clientNames: ['kube-apiserver'] } } },
+      want: 'config.server.clientNames: requires config.server.clientCaFile',
+    },
+    {
+      what: 'two places of data systems in the configuration',
+      values: { config: { systems: { directory: '/plugins', configMap: { namespace: 'a', name: 'b' } } } },
+      want: 'config.systems.configMap: must not be given together with config.systems.directory',
+    },
+    {
       what: 'two sources of certificates',
       values: { certManager: { enabled: true }, config: { certificates: { source: 'secret' } } },
       want: 'config.certificates: differs from certManager.enabled',
