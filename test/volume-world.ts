@@ -28,6 +28,7 @@ import { openVolumeManagerLoop } from '../src/reconcile/volumes/volume-manager.t
 import { ApiError } from '../src/store/cluster/api-error.ts'
 import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
+import { kueueKinds } from '../src/store/kinds/kueue.ts'
 import { OverlayStore } from '../src/store/overlay-store.ts'
 import { ConflictError, NamespaceTerminatingError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
 import { NOW } from './builders.ts'
@@ -76,7 +77,7 @@ export type MoverFate = 'completes' | 'goes on' | PodStatus
 export class Crash extends Error {}
 
 export class VolumeWorld {
-  readonly store: FolderStore = openFolderStore({ kinds: cachedKinds })
+  readonly store: FolderStore = openFolderStore({ kinds: [...cachedKinds, ...kueueKinds] })
   readonly events: EventAction[] = []
   /** The data of each directory of each node, by `node:path`. */
   readonly disks = new Map<string, 'part' | 'whole'>()

@@ -10,7 +10,15 @@ import {
   MULTIKUEUE_CONTROLLER,
 } from '../api/kueue.ts'
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
-import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../api/meta.ts'
+import {
+  apiVersionOf,
+  type K8sObject,
+  keyOfObject,
+  objectKey,
+  type ResourceType,
+  referenceOf,
+  splitObjectKey,
+} from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined, jsonEqual, sortedUnique } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
@@ -18,9 +26,9 @@ import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
-import type { CheckInput } from '../core/kueue/decide-check.ts'
+import { type CheckInput, openChecks } from '../core/kueue/decide-check.ts'
 import { isDataCheck } from '../core/kueue/plan-admission-check.ts'
-import { jobsOf, lacksJob, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
+import { jobsOf, lacksJob, managersIn, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
 import type { HoldAnnotation } from '../core/resource-binding/annotations.ts'
 import { type BindingDecision, decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding } from '../core/resource-binding/derive.ts'
@@ -29,6 +37,7 @@ import { requeueAfter } from '../core/resource-binding/plan.ts'
 import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import { volumesState } from '../core/workload/gate/volumes-state.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { isCached } from '../store/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { gatherBindingInput } from './binding.ts'
 import { workloadTypeOf } from './dependents.ts'
@@ -149,6 +158,30 @@ export function jobsAround(workload: KueueWorkload, store: ObjectStore): Workloa
 function volumeRequestsOf(workload: KueueWorkload, store: ObjectStore): string[] {
   const ofJobs = jobsOf(workload).flatMap((job) => cachedJob(job, store)?.volumeRequests ?? [])
   return sortedUnique([...volumeAnnotationsOf(workload), ...ofJobs])
+}
+
+/** The annotations of the Workloads whose check waits for the volumes of a VolumeManager; none while checks are not answered. */
+export function requestsOfWaiting(manager: K8sObject, store: ObjectStore): string[] {
+  if (!isCached(kueueWorkloads, store)) return []
+  const { namespace } = manager.metadata
+  const keys = new Set([...ofVolumeManager(manager, store)].filter((key) => key !== undefined))
+  return [...keys].flatMap((key) => {
+    const workload = store.get(kueueWorkloads, namespace, splitObjectKey(key).name)
+    return workload && waitsForData(workload, store) ? volumeRequestsOf(workload, store) : []
+  })
+}
+
+/** The VolumeManagers that a Workload requests whose check waits, as `namespace/name`. */
+export function managersAwaitedBy(workload: KueueWorkload, store: ObjectStore): string[] {
+  if (!waitsForData(workload, store)) return []
+  const { namespace } = workload.metadata
+  return managersIn(volumeRequestsOf(workload, store)).map((name) => objectKey(namespace, name))
+}
+
+/** Whether a check of Lodestone keeps the Workload from its pods. In a manager of MultiKueue, its volumes are those of a worker. */
+function waitsForData(workload: KueueWorkload, store: ObjectStore): boolean {
+  const open = openChecks(workload, (check) => dataCheckNamed(check, store) !== undefined)
+  return open.some(({ state }) => state === 'Pending') && !runsInWorker(workload, store)
 }
 
 function cachedJob(job: WorkloadReference, store: ObjectStore): Workload | undefined {

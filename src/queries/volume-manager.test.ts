@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { makeObject, makePod, makeVolumeManager, NOW, nodesWith } from '../../test/builders.ts'
+import {
+  makeAdmissionCheck,
+  makeKueueWorkload,
+  makeObject,
+  makePod,
+  makeVolumeManager,
+  NOW,
+  nodesWith,
+} from '../../test/builders.ts'
 import { makeChange, storeOf, typeOf } from '../../test/stores.ts'
 import { at, makeDeletion, makeMover, makeNode, makeReplica } from '../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../test/volume-world.ts'
+import { type AdmissionCheckState, admissionChecks, kueueWorkloads } from '../api/kueue.ts'
 import { VOLUME_LABEL } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
 import type { PersistentVolume } from '../api/persistent-volume.ts'
@@ -19,6 +28,9 @@ import {
   nodeLabelOf,
   volumeKey,
 } from '../core/volume-manager/rules/names.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { kueueKinds } from '../store/kinds/kueue.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { KnownSlots } from './mover-slots.ts'
 import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './volume-manager.ts'
 import { directoryUsers, lastUseEnd } from './volume-users.ts'
@@ -431,6 +443,79 @@ describe('a change concerns', () => {
         NO_SLOTS,
       ),
     ).toEqual([])
+  })
+})
+
+describe('a Workload of Kueue', () => {
+  const check = (state: AdmissionCheckState['state'], name = 'data'): AdmissionCheckState => ({
+    name,
+    state,
+    message: '',
+    lastTransitionTime: at(0),
+  })
+  const evicted = managerWith('evicted', { replicas: [makeReplica({ state: 'Evicted', node: undefined as never })] })
+  const multiKueue = makeAdmissionCheck({ controllerName: 'kueue.x-k8s.io/multikueue' }, { name: 'workers' })
+
+  /** The VolumeManagers that the Workload concerns, and the volumes of `evicted` that it awaits. */
+  async function awaitedBy(volumes: string, checks: AdmissionCheckState[], kinds = [...cachedKinds, ...kueueKinds]) {
+    const store = await storeOf([evicted, sales], kinds)
+    if (kinds.length === cachedKinds.length) return { concerned: [], awaited: gatherFor(store) }
+    for (const one of [makeAdmissionCheck(), multiKueue]) await store.create(admissionChecks, one)
+    const workload = makeKueueWorkload({ volumes, checks })
+    const changes: StoreChange[] = []
+    store.subscribe((change) => changes.push(change))
+    await store.create(kueueWorkloads, workload)
+    const of = { namespace: 'default', name: 'job-train' }
+    await store.patch(kueueWorkloads, of, { status: workload.status }, { subresource: 'status' })
+    const concerned = changes.flatMap((change) => concernedManagers(change, store, VOLUME_SETTINGS, NO_SLOTS))
+    return { concerned: [...new Set(concerned)], awaited: gatherFor(store) }
+  }
+
+  function gatherFor(store: ObjectStore): string[] | undefined {
+    const known: KnownMovers = {
+      ...NO_SLOTS,
+      uncached: [],
+      progress: new Map(),
+      refusals: new Map(),
+      retryTriggers: new Map(),
+      isTerminating: false,
+    }
+    const { awaited } = gatherVolumeManager(evicted, known, { store, settings: VOLUME_SETTINGS, now: NOW })
+    return awaited && [...awaited]
+  }
+
+  test.each<{ name: string; volumes: string; checks: AdmissionCheckState[] }>([
+    { name: 'that waits', volumes: '{"name":"evicted"}', checks: [check('Pending')] },
+    { name: 'that waits for its volume by id', volumes: '{"name":"evicted","id":"vol1"}', checks: [check('Pending')] },
+  ])('$name awaits evicted data', async ({ volumes, checks }) => {
+    expect(await awaitedBy(volumes, checks)).toEqual({ concerned: ['default/evicted'], awaited: ['vol1'] })
+  })
+
+  test.each<{ name: string; volumes: string; checks: AdmissionCheckState[] }>([
+    { name: 'whose check is Ready', volumes: '{"name":"evicted"}', checks: [check('Ready')] },
+    { name: 'without a check of Lodestone', volumes: '{"name":"evicted"}', checks: [check('Pending', 'other')] },
+    {
+      name: 'that MultiKueue runs in a worker',
+      volumes: '{"name":"evicted"}',
+      checks: [check('Pending'), check('Pending', 'workers')],
+    },
+    { name: 'that names another VolumeManager', volumes: '{"name":"sales"}', checks: [check('Pending')] },
+    { name: 'with an annotation that is not JSON', volumes: '{', checks: [check('Pending')] },
+  ])('$name awaits no evicted data', async ({ volumes, checks }) => {
+    expect((await awaitedBy(volumes, checks)).awaited).toEqual([])
+  })
+
+  test('that only prefers the data does not await it', async () => {
+    const asks = '{"name":"evicted","enforcement":"Preferred"}'
+    expect((await awaitedBy(asks, [check('Pending')])).awaited).toEqual([])
+  })
+
+  test('concerns no VolumeManager without evicted data', async () => {
+    expect((await awaitedBy('{"name":"sales"}', [check('Pending')])).concerned).toEqual([])
+  })
+
+  test('is not looked for while Lodestone answers no checks', async () => {
+    expect((await awaitedBy('{"name":"evicted"}', [], [...cachedKinds])).awaited).toEqual([])
   })
 })
 

@@ -1,7 +1,8 @@
 /** Gathers the input of a plan for a VolumeManager from the cache, and finds the VolumeManagers that a change concerns. */
 import { secrets } from '../api/dependencies.ts'
+import { type KueueWorkload, kueueWorkloads } from '../api/kueue.ts'
 import { DISK_PREFIX } from '../api/lodestone.ts'
-import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
+import { type K8sObject, keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { namespaces } from '../api/namespace.ts'
 import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
@@ -9,6 +10,7 @@ import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { defined, jsonEqual } from '../base/json.ts'
 import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
+import { listVolumes } from '../core/volume-manager/known-status.ts'
 import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { hasDiskPressure, readNodeHealth } from '../core/volume-manager/nodes/feasibility.ts'
@@ -19,11 +21,14 @@ import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { moverToPreempt, overdueMovers } from '../core/volume-manager/schedule/preemption.ts'
 import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { moverAllowance } from '../core/volume-manager/schedule/shares.ts'
+import { awaitedVolumes } from '../core/workload/gate/volumes-state.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { managersAwaitedBy, requestsOfWaiting } from './kueue.ts'
 import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
 import { managerMovers } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
 import { directoryUsers, lastUseEnd, type MountingPod } from './volume-users.ts'
+import { volumeManagersOf } from './volumes.ts'
 
 /** The memory of the loop, in addition to the store. */
 export interface KnownMovers
@@ -63,6 +68,7 @@ export function gatherVolumeManager(
     retryTriggers,
     terminating: terminatingNamespace(manager, isTerminating, { store, settings: settings.movers }),
     users: (place) => directoryUsers(store, namespace, place),
+    ...defined({ awaited: hasEvictedData(manager) ? awaitedIn(manager, store) : undefined }),
     lastEnd: (...place) => lastUseEnd(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
     // A claim of another namespace with the same label and name is not that of the volume.
@@ -78,6 +84,19 @@ export function gatherVolumeManager(
     now,
     jumps,
   }
+}
+
+/** Whether a volume has data that was deleted while no pod used it, and returns when it is needed. */
+function hasEvictedData(manager: VolumeManager | undefined): boolean {
+  return listVolumes(manager ?? {}).some(({ replicas = [] }) => replicas.some(({ state }) => state === 'Evicted'))
+}
+
+/** The ids of the volumes for which Workloads of Kueue wait. */
+function awaitedIn(manager: VolumeManager, store: ObjectStore): ReadonlySet<string> {
+  const { namespace, name } = manager.metadata
+  const managers = volumeManagersOf(store, namespace)
+  const awaited = requestsOfWaiting(manager, store).flatMap((annotation) => awaitedVolumes(annotation, managers))
+  return new Set(awaited.flatMap(({ request, volume }) => (request.name === name ? [volume.id] : [])))
 }
 
 function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
@@ -113,9 +132,19 @@ export function concernedManagers(
     case persistentVolumes.kind:
     case persistentVolumeClaims.kind:
       return objects.flatMap(({ metadata }) => ownersNamed(ownerOfPlace(metadata.name ?? ''), store))
+    case kueueWorkloads.kind:
+      return type.group === kueueWorkloads.group && after ? evictedFor(after as KueueWorkload, store) : []
     default:
       return []
   }
+}
+
+/** The VolumeManagers with evicted data for which a Workload waits. */
+function evictedFor(workload: KueueWorkload, store: ObjectStore): string[] {
+  return managersAwaitedBy(workload, store).filter((key) => {
+    const { namespace, name } = splitObjectKey(key)
+    return hasEvictedData(store.get(volumeManagers, namespace, name))
+  })
 }
 
 /** Returns the retry triggers of a change, and for each the VolumeManagers that may retry because of it. */

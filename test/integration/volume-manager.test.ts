@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { serviceAccounts } from '../../src/api/dependencies.ts'
 import { events as EVENTS } from '../../src/api/event.ts'
+import { admissionChecks, kueueWorkloads } from '../../src/api/kueue.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
@@ -10,7 +11,7 @@ import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { directoryOfMover } from '../../src/core/volume-manager/mover/affinity.ts'
 import { claimNameOf } from '../../src/core/volume-manager/rules/names.ts'
-import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { makeAdmissionCheck, makeKueueWorkload, makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 
 async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], names = ['n1', 'n2', 'n3']) {
@@ -1678,6 +1679,25 @@ describe('a node that is short of disk', () => {
     expect(await stateOf(world, 'old')).toBe('Evicted')
 
     await world.use('waiting', path)
+    await world.settle()
+
+    expect((await world.manager('old'))?.status?.state).toBe('Running')
+  })
+
+  test('gets the data again when a Workload of Kueue without pods waits for it', async () => {
+    const world = await cramped()
+    await world.evict('n1')
+    for (let i = 0; i < 3; i++) await world.pass(10)
+    await world.setCondition('n1', 'DiskPressure', 'False')
+    await world.settle()
+    expect(await stateOf(world, 'old')).toBe('Evicted')
+
+    await world.store.create(admissionChecks, makeAdmissionCheck())
+    const workload = makeKueueWorkload({ volumes: '{"name":"old"}' })
+    await world.store.create(kueueWorkloads, workload)
+    const { status } = workload
+    const of = { namespace: 'default', name: 'job-train' }
+    await world.store.patch(kueueWorkloads, of, { status }, { subresource: 'status' })
     await world.settle()
 
     expect((await world.manager('old'))?.status?.state).toBe('Running')

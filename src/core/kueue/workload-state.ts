@@ -81,7 +81,12 @@ function templateMetadata({ spec }: KueueWorkload): (ObjectMeta | undefined)[] {
 
 /** Returns the names of the VolumeManagers that its pods request; none of an annotation with errors. */
 export function volumeManagersNamed(workload: KueueWorkload): string[] {
-  const names = volumeAnnotationsOf(workload).flatMap((annotation) => {
+  return managersIn(volumeAnnotationsOf(workload))
+}
+
+/** Returns the names of the VolumeManagers in annotations that request volumes; none of one with errors. */
+export function managersIn(annotations: readonly string[]): string[] {
+  const names = annotations.flatMap((annotation) => {
     const parsed = parseVolumeRequests(annotation)
     return 'requests' in parsed ? parsed.requests.map(({ request }) => request.name) : []
   })

@@ -3,7 +3,6 @@ import { NODE_ANNOTATION } from '../../api/lodestone.ts'
 import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import { MAX_VOLUMES } from '../../api/schemas/volume-manager.ts'
-import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
 import { jsonEqual } from '../../base/json.ts'
 import type { VolumeManagerInput, VolumeUser } from './input.ts'
@@ -147,7 +146,7 @@ function observeReplica(observer: Observer, id: string, replica: ReplicaStatus):
       ...download,
       nodeName,
       node: nodeName === undefined ? undefined : nodeState(nodes, nodeName),
-      isDemanded: path !== undefined && isDemanded(manager, mounted, id, replica, path),
+      isDemanded: path !== undefined && isDemanded(input, mounted, id, replica, path),
     },
     use: {
       isMounted: path !== undefined && mounted(path, nodeName).length > 0,
@@ -179,15 +178,16 @@ function podsByNode(users: VolumeManagerInput['users']): MountedOn {
   }
 }
 
-/** Whether a pod that has no node yet needs an evicted replica: by its directory, or by its claim. */
+/** Whether an evicted replica is needed: by a pod without a node, which names its directory or its claim, or by a Workload of Kueue. */
 function isDemanded(
-  manager: VolumeManager,
+  { manager, awaited }: VolumeManagerInput,
   mounted: MountedOn,
   id: string,
   { state, revision, index }: ReplicaStatus,
   path: string,
 ): boolean {
   if (state !== 'Evicted') return false
+  if (awaited?.has(id)) return true
   return [path, replicaClaimName(manager, id, revision, index)].some((place) => mounted(place, undefined).length > 0)
 }
 

@@ -19,6 +19,12 @@ export function waitsFor(waiting: readonly WantedVolume[]): string {
   return `waits for ${volumeTitles(waiting)}`
 }
 
+/** Returns the required volumes of an annotation whose data is not there yet; none for an annotation with errors. */
+export function awaitedVolumes(annotation: string, managers: VolumeManagerLookup): readonly WantedVolume[] {
+  const parsed = parseVolumeRequests(annotation)
+  return 'errors' in parsed ? [] : resolveRequests(parsed.requests, managers).wanted.filter(mustWait)
+}
+
 /** Returns the state of all volumes that an annotation requests: a pod with it would be created without a gate if they are ready. */
 export function volumesState(annotation: string, managers: VolumeManagerLookup): VolumesState {
   const parsed = parseVolumeRequests(annotation)
