@@ -30,6 +30,8 @@ function manager(
   return makeVolumeManager([config], { name, resourceVersion: '7', status: { volumes } })
 }
 
+const ofTenant = (one: VolumeManager): VolumeManager => ({ ...one, metadata: { ...one.metadata, namespace: 'tenant' } })
+
 /** A VolumeManager with a volume without replicas and deletions. */
 const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
 
@@ -109,6 +111,21 @@ describe('a node that is short of disk', () => {
       name: 'loses data while other data there cannot be deleted, since a pod uses it',
       managers: [manager('a', {}), manager('b', { node: 'n2' }, EVICTABLE, [{ state: 'Waiting', reason: 'InUse' }])],
       want: 'default/a',
+    },
+    {
+      name: 'loses data while a deletion of another namespace fails there',
+      managers: [manager('a', {}), ofTenant(manager('b', { node: 'n2' }, {}, [{ cause: 'Evicted', state: 'Failed' }]))],
+      want: 'default/a',
+    },
+    {
+      name: 'keeps the other data of a namespace whose deletion fails there',
+      managers: [manager('a', {}), manager('b', { node: 'n2' }, {}, [{ cause: 'Evicted', state: 'Failed' }])],
+      want: undefined,
+    },
+    {
+      name: 'keeps all data while the failed deletion of another namespace is retried',
+      managers: [manager('a', {}), ofTenant(manager('b', { node: 'n2' }, {}, [{ cause: 'Evicted', state: 'Queued' }]))],
+      want: undefined,
     },
     { name: 'keeps data on another node', managers: [manager('a', { node: 'n2' })], want: undefined },
     { name: 'keeps data that is not ready', managers: [manager('a', { state: 'Downloading' })], want: undefined },

@@ -108,7 +108,9 @@ function untilUnused({ replica }: Candidate, { settings, now, jumps }: EvictionI
 function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
   const { node, managers, users } = input
   const { name = '' } = node.metadata
+  const failing = new Set(managers.filter((one) => failingNodes(one).includes(name)).map(namespaceOf))
   return managers
+    .filter((manager) => !failing.has(namespaceOf(manager)))
     .flatMap((manager) => evictionCandidates(manager, name, input))
     .filter((candidate) => mayEvict(candidate, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
@@ -146,10 +148,24 @@ export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined
 
 /**
  * The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. A deletion that waits for a pod or for a claim frees
- * nothing for as long as that lives, so it does not count.
+ * nothing for as long as that lives, so it does not count. Neither does one that failed, until it is retried.
  */
 export function freeingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, ({ cause, reason = '' }) => cause !== 'NoSpace' && !WAITS_FOR_USERS.has(reason))
+  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state !== 'Failed')
+}
+
+/** The nodes on which a deletion of a VolumeManager failed. Others of its namespace may fail too, for example because of a quota. */
+function failingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
+  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state === 'Failed')
+}
+
+/** Whether whole data is deleted, and no pod keeps it. */
+function isDeletion({ cause, reason = '' }: DeletionStatus): boolean {
+  return cause !== 'NoSpace' && !WAITS_FOR_USERS.has(reason)
+}
+
+function namespaceOf({ metadata }: Pick<VolumeManager, 'metadata'>): string | undefined {
+  return metadata.namespace
 }
 
 /** Reasons of a deletion that waits (replica/deletion.ts). */
