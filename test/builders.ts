@@ -313,6 +313,16 @@ export function makeKueueWorkload(
   }
 }
 
+/** A DaemonSet whose pods request volumes. */
+export function makeDaemonSet(volumes: string): K8sObject {
+  const template = {
+    metadata: { labels: { [INJECT_LABEL]: 'true' }, annotations: { [VOLUMES_ANNOTATION]: volumes } },
+    spec: { containers: [{ name: 'main' }] },
+  }
+  const metadata = { name: 'agent', namespace: 'default' }
+  return { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec: { template } } as K8sObject
+}
+
 interface KueueWorkloadFields {
   /** The types of the conditions that are True. */
   conditions?: string[]

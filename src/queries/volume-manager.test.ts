@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   makeAdmissionCheck,
+  makeDaemonSet,
   makeKueueWorkload,
   makeObject,
   makePod,
@@ -446,6 +447,22 @@ describe('a change concerns', () => {
   })
 })
 
+const evicted = managerWith('evicted', { replicas: [makeReplica({ state: 'Evicted', node: undefined as never })] })
+
+/** The volumes of `evicted` for which work waits without pods. */
+function awaitedOf(store: ObjectStore): string[] | undefined {
+  const known: KnownMovers = {
+    ...NO_SLOTS,
+    uncached: [],
+    progress: new Map(),
+    refusals: new Map(),
+    retryTriggers: new Map(),
+    isTerminating: false,
+  }
+  const { awaited } = gatherVolumeManager(evicted, known, { store, settings: VOLUME_SETTINGS, now: NOW })
+  return awaited && [...awaited]
+}
+
 describe('a Workload of Kueue', () => {
   const check = (state: AdmissionCheckState['state'], name = 'data'): AdmissionCheckState => ({
     name,
@@ -453,13 +470,12 @@ describe('a Workload of Kueue', () => {
     message: '',
     lastTransitionTime: at(0),
   })
-  const evicted = managerWith('evicted', { replicas: [makeReplica({ state: 'Evicted', node: undefined as never })] })
   const multiKueue = makeAdmissionCheck({ controllerName: 'kueue.x-k8s.io/multikueue' }, { name: 'workers' })
 
   /** The VolumeManagers that the Workload concerns, and the volumes of `evicted` that it awaits. */
   async function awaitedBy(volumes: string, checks: AdmissionCheckState[], kinds = [...cachedKinds, ...kueueKinds]) {
     const store = await storeOf([evicted, sales], kinds)
-    if (kinds.length === cachedKinds.length) return { concerned: [], awaited: gatherFor(store) }
+    if (kinds.length === cachedKinds.length) return { concerned: [], awaited: awaitedOf(store) }
     for (const one of [makeAdmissionCheck(), multiKueue]) await store.create(admissionChecks, one)
     const workload = makeKueueWorkload({ volumes, checks })
     const changes: StoreChange[] = []
@@ -468,20 +484,7 @@ describe('a Workload of Kueue', () => {
     const of = { namespace: 'default', name: 'job-train' }
     await store.patch(kueueWorkloads, of, { status: workload.status }, { subresource: 'status' })
     const concerned = changes.flatMap((change) => concernedManagers(change, store, VOLUME_SETTINGS, NO_SLOTS))
-    return { concerned: [...new Set(concerned)], awaited: gatherFor(store) }
-  }
-
-  function gatherFor(store: ObjectStore): string[] | undefined {
-    const known: KnownMovers = {
-      ...NO_SLOTS,
-      uncached: [],
-      progress: new Map(),
-      refusals: new Map(),
-      retryTriggers: new Map(),
-      isTerminating: false,
-    }
-    const { awaited } = gatherVolumeManager(evicted, known, { store, settings: VOLUME_SETTINGS, now: NOW })
-    return awaited && [...awaited]
+    return { concerned: [...new Set(concerned)], awaited: awaitedOf(store) }
   }
 
   test.each<{ name: string; volumes: string; checks: AdmissionCheckState[] }>([
@@ -517,6 +520,17 @@ describe('a Workload of Kueue', () => {
   test('is not looked for while Lodestone answers no checks', async () => {
     expect((await awaitedBy('{"name":"evicted"}', [], [...cachedKinds])).awaited).toEqual([])
   })
+})
+
+test.each([
+  { name: 'requires', asks: '{"name":"evicted"}', awaited: ['vol1'] },
+  { name: 'prefers', asks: '{"name":"evicted","enforcement":"Preferred"}', awaited: [] },
+])('a DaemonSet that $name evicted data concerns its VolumeManager', async ({ asks, awaited }) => {
+  const store = await storeOf([evicted, sales])
+  const change = await makeChange(store, { after: makeDaemonSet(asks) })
+
+  expect(concernedManagers(change, store, VOLUME_SETTINGS, NO_SLOTS)).toEqual(['default/evicted'])
+  expect(awaitedOf(store)).toEqual(awaited)
 })
 
 describe('the retry trigger of a change:', () => {

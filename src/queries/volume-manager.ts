@@ -9,6 +9,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-vol
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { defined, jsonEqual } from '../base/json.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
 import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
 import { listVolumes } from '../core/volume-manager/known-status.ts'
 import { nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
@@ -21,12 +22,14 @@ import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import { moverToPreempt, overdueMovers } from '../core/volume-manager/schedule/preemption.ts'
 import { isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { moverAllowance } from '../core/volume-manager/schedule/shares.ts'
+import { isDaemonSet } from '../core/workload/daemon-set.ts'
 import { awaitedVolumes } from '../core/workload/gate/volumes-state.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { managersAwaitedBy, requestsOfWaiting } from './kueue.ts'
 import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
 import { managerMovers } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
+import { workloadsWithVolumes } from './volume-locations.ts'
 import { directoryUsers, lastUseEnd, type MountingPod } from './volume-users.ts'
 import { volumeManagersOf } from './volumes.ts'
 
@@ -91,11 +94,16 @@ function hasEvictedData(manager: VolumeManager | undefined): boolean {
   return listVolumes(manager ?? {}).some(({ replicas = [] }) => replicas.some(({ state }) => state === 'Evicted'))
 }
 
-/** The ids of the volumes for which Workloads of Kueue wait. */
+/** The ids of the volumes for which work waits that has no pods before the data is ready. */
 function awaitedIn(manager: VolumeManager, store: ObjectStore): ReadonlySet<string> {
-  const { namespace, name } = manager.metadata
+  const { namespace, name = '' } = manager.metadata
   const managers = volumeManagersOf(store, namespace)
-  const awaited = requestsOfWaiting(manager, store).flatMap((annotation) => awaitedVolumes(annotation, managers))
+  const daemonSets = workloadsWithVolumes(namespace, name, store).filter(isDaemonSet)
+  const requests = [
+    ...requestsOfWaiting(manager, store),
+    ...daemonSets.flatMap((daemonSet) => (daemonSet as Workload).volumeRequests ?? []),
+  ]
+  const awaited = requests.flatMap((annotation) => awaitedVolumes(annotation, managers))
   return new Set(awaited.flatMap(({ request, volume }) => (request.name === name ? [volume.id] : [])))
 }
 
@@ -133,15 +141,20 @@ export function concernedManagers(
     case persistentVolumeClaims.kind:
       return objects.flatMap(({ metadata }) => ownersNamed(ownerOfPlace(metadata.name ?? ''), store))
     case kueueWorkloads.kind:
-      return type.group === kueueWorkloads.group && after ? evictedFor(after as KueueWorkload, store) : []
+      if (type.group !== kueueWorkloads.group || !after) return []
+      return withEvictedData(managersAwaitedBy(after as KueueWorkload, store), store)
     default:
-      return []
+      return isDaemonSet(type) && after ? withEvictedData(managersRequestedBy(after as Workload), store) : []
   }
 }
 
-/** The VolumeManagers with evicted data for which a Workload waits. */
-function evictedFor(workload: KueueWorkload, store: ObjectStore): string[] {
-  return managersAwaitedBy(workload, store).filter((key) => {
+function managersRequestedBy({ metadata, dependencies }: Workload): string[] {
+  return dependencies.volumeManagers.map((name) => objectKey(metadata.namespace, name))
+}
+
+/** Those of the VolumeManagers with evicted data. */
+function withEvictedData(keys: readonly string[], store: ObjectStore): string[] {
+  return keys.filter((key) => {
     const { namespace, name } = splitObjectKey(key)
     return hasEvictedData(store.get(volumeManagers, namespace, name))
   })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { serviceAccounts } from '../../src/api/dependencies.ts'
 import { events as EVENTS } from '../../src/api/event.ts'
 import { admissionChecks, kueueWorkloads } from '../../src/api/kueue.ts'
-import type { K8sObject } from '../../src/api/meta.ts'
+import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { type PodStatus, pods } from '../../src/api/pod.ts'
@@ -11,7 +11,8 @@ import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { directoryOfMover } from '../../src/core/volume-manager/mover/affinity.ts'
 import { claimNameOf } from '../../src/core/volume-manager/rules/names.ts'
-import { makeAdmissionCheck, makeKueueWorkload, makeVolume, makeVolumeManager } from '../builders.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { makeAdmissionCheck, makeDaemonSet, makeKueueWorkload, makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 
 async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], names = ['n1', 'n2', 'n3']) {
@@ -1564,6 +1565,16 @@ describe('a node that is short of disk', () => {
     await world.setCondition('n1', 'DiskPressure', 'True')
     return world
   }
+  /** A node whose data of `old` was evicted, and that has free disk again. */
+  async function afterEviction() {
+    const world = await cramped()
+    await world.evict('n1')
+    for (let i = 0; i < 3; i++) await world.pass(10)
+    await world.setCondition('n1', 'DiskPressure', 'False')
+    await world.settle()
+    expect(await stateOf(world, 'old')).toBe('Evicted')
+    return world
+  }
   const stateOf = async (world: VolumeWorld, name: string) => (await world.volume('vol1', name))?.replicas?.[0]?.state
 
   test('loses the data that was used longest ago, one at a time, of those that allow it', async () => {
@@ -1685,19 +1696,22 @@ describe('a node that is short of disk', () => {
   })
 
   test('gets the data again when a Workload of Kueue without pods waits for it', async () => {
-    const world = await cramped()
-    await world.evict('n1')
-    for (let i = 0; i < 3; i++) await world.pass(10)
-    await world.setCondition('n1', 'DiskPressure', 'False')
-    await world.settle()
-    expect(await stateOf(world, 'old')).toBe('Evicted')
-
+    const world = await afterEviction()
     await world.store.create(admissionChecks, makeAdmissionCheck())
     const workload = makeKueueWorkload({ volumes: '{"name":"old"}' })
     await world.store.create(kueueWorkloads, workload)
     const { status } = workload
     const of = { namespace: 'default', name: 'job-train' }
     await world.store.patch(kueueWorkloads, of, { status }, { subresource: 'status' })
+    await world.settle()
+
+    expect((await world.manager('old'))?.status?.state).toBe('Running')
+  })
+
+  test('gets the data again for a DaemonSet, which has no pods before that', async () => {
+    const world = await afterEviction()
+    const daemonSets = SHIPPED_KINDS.find('apps/v1', 'DaemonSet')?.type as ResourceType
+    await world.store.create(daemonSets, makeDaemonSet('{"name":"old"}'))
     await world.settle()
 
     expect((await world.manager('old'))?.status?.state).toBe('Running')

@@ -11,7 +11,7 @@ export const MESSAGES = {
     `${kind} ${name} exists, and Lodestone did not create it; delete it, so that Lodestone can create its own`,
   InvalidSpec: () => 'the spec of its volume is invalid; correct it',
   Preempted: () => 'its mover was stopped, because movers of other namespaces wait; the next one continues its work',
-  Demanded: () => 'a pod or a Workload of Kueue needs the data again',
+  Demanded: () => 'a workload needs the data again',
   NodeGone: (node: string) => `node ${node} was deleted`,
   NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
   NodeTaken: (node: string) => `node ${node} has the data already`,

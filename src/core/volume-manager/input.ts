@@ -27,7 +27,10 @@ export interface VolumeManagerInput extends Present {
    * Returns the pods that mount data of this VolumeManager and have not ended. The argument is a directory of nodes or the name of a claim.
    */
   users: (directoryOrClaim: string) => readonly VolumeUser[]
-  /** The ids of the volumes for which Workloads of Kueue wait: their pods are created when the data is ready. Absent without evicted data. */
+  /**
+   * The ids of the volumes for which work waits without pods. Kueue creates them when the data is ready, and a DaemonSet has them only on nodes
+   * with the data. Absent without evicted data.
+   */
   awaited?: ReadonlySet<string>
   lastEnd: LastEnd
   /** The PersistentVolumes that Lodestone created for NFS volumes of this VolumeManager. */

@@ -178,7 +178,7 @@ function podsByNode(users: VolumeManagerInput['users']): MountedOn {
   }
 }
 
-/** Whether an evicted replica is needed: by a pod without a node, which names its directory or its claim, or by a Workload of Kueue. */
+/** Whether an evicted replica is needed: by a pod without a node, which names its directory or its claim, or by work without pods. */
 function isDemanded(
   { manager, awaited }: VolumeManagerInput,
   mounted: MountedOn,

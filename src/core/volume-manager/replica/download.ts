@@ -15,7 +15,7 @@
  * | Unreachable | the node is ready | Ready |
  * | Ready | a check found that data is lost | Queued |
  * | Ready | its node is short of disk (plan-eviction.ts) | Evicted |
- * | Evicted | a pod or a Workload of Kueue needs the data | Queued |
+ * | Evicted | a workload needs the data | Queued |
  */
 import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure, ReplicaDownload, ReplicaState } from '../../../api/volume-status.ts'
@@ -36,7 +36,7 @@ export interface DownloadObservation extends Observation {
   nodeHasData: boolean
   /** Whether earlier data in the directory is being deleted on the node of its mover. That deletion would delete new data too. */
   isDeletionPending: boolean
-  /** Whether a pod that has no node yet needs the data, or a Workload of Kueue. */
+  /** Whether a pod that has no node yet needs the data, or work that has no pods yet. */
   isDemanded: boolean
   /** The source type of its volume; undefined for a volume that is no longer in the spec. */
   sourceType: string | undefined
