@@ -51,7 +51,7 @@ export const volumesSection: Field<VolumesConfig> = section({
   whenNotReady: choice<WhenNotReady>(
     ['gate', 'refuse'],
     'gate',
-    '`gate`: pods without their data wait at a [gate](../guides/injection.md). `refuse` rejects them, if `PodSchedulingReadiness` is off.',
+    '`gate`: pods without their data wait at a [gate](../guides/injection.md). `refuse` rejects them, if `PodSchedulingReadiness` is off; pods for evicted data wait for the scheduler.',
   ),
   allowedRoots: field(
     { type: 'array', minItems: 1, items: directory },

@@ -20,8 +20,8 @@ function decide(pod: Pod, views: MountableVolumes[] = [mnist(), lake], rest: Par
 }
 
 /** The spec of the pod after the decision. */
-function injected(pod: Pod, views?: MountableVolumes[]): PodSpec {
-  const outcome = decide(pod, views)
+function injected(pod: Pod, views?: MountableVolumes[], rest?: Partial<PodInput>): PodSpec {
+  const outcome = decide(pod, views, rest)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
   return (outcome.object as Pod).spec
 }
@@ -340,6 +340,16 @@ describe('a pod whose data is not ready', () => {
         "volume vol1 of VolumeManager mnist is not ready yet (1 of 3 replicas); retry after kubectl wait --for=jsonpath='{.status.state}'=Running volumemanager/mnist",
       ],
     ])
+  })
+
+  test('waits without a gate for evicted data, which returns when a pod waits', () => {
+    const views = [mnist({ state: 'Waiting', isEvicted: true })]
+    const pod = makePod({ name: 'mnist' })
+    const spec = injected(pod, views, { whenNotReady: 'refuse' })
+
+    expect([spec.schedulingGates, spec.affinity]).toEqual([undefined, { nodeAffinity: nodesWith('data/vol1') }])
+    expect(injected(pod, views).schedulingGates).toEqual([{ name: 'lodestone.dev/volumes' }])
+    expect(refused(makePod({ name: 'mnist' }, { nodeName: 'n1' }), views, { whenNotReady: 'refuse' })).toHaveLength(1)
   })
 
   test('does not wait for a Preferred volume', () => {

@@ -86,21 +86,23 @@ function injectInto(
   const wanted = chooseClaims(present, pod.spec, { node, mayRun, seed: replicaSeed(pod, request) })
   const injected = injectVolumes(pod.spec, wanted)
   const waiting = wanted.filter(mustWait)
-  const mayWait = whenNotReady === 'gate' && !pod.spec.nodeName
+  const isGated = whenNotReady === 'gate' && waiting.length > 0
+  // Evicted data returns only when a pod waits for it. Without a gate, the scheduler finds no node: none has the label of the data.
+  const mayWait = ({ volume }: WantedVolume) => !pod.spec.nodeName && (isGated || volume.isEvicted)
   const wrong = [
     ...operatingSystemErrors(pod.spec),
     ...errors,
     ...unusable,
     ...('errors' in injected ? injected.errors : []),
     ...wanted.flatMap((volume) => absentFrom(node, volume)),
-    ...(mayWait ? [] : waiting.map(tryAgain)),
+    ...waiting.filter((volume) => !mayWait(volume)).map(tryAgain),
   ]
   if (wrong.length > 0 || 'errors' in injected) return { kind: 'deny', errors: wrong }
-  const spec = waiting.length > 0 ? withGate(injected.spec) : injected.spec
+  const spec = isGated ? withGate(injected.spec) : injected.spec
   const leftOut = all.filter(({ path }) => !wanted.some((volume) => volume.path === path))
   const [decision, text]: [AuditDecision, string] =
     waiting.length > 0
-      ? ['Gated', `waits for ${volumeTitles(waiting)}`]
+      ? [isGated ? 'Gated' : 'Injected', `waits for ${volumeTitles(waiting)}`]
       : wanted.length > 0
         ? ['Injected', `has ${volumeTitles(wanted)}`]
         : ['LeftOut', leftOutText(node, leftOut)]

@@ -57,6 +57,14 @@ describe('a volume', () => {
     expect(mountableVolumes(manager).volumes[0]?.state).toBe('Waiting')
   })
 
+  test.each([
+    { name: 'that was evicted', state: 'Evicted' as const, isEvicted: true },
+    { name: 'that is downloaded', state: 'Downloading' as const, isEvicted: undefined },
+  ])('$name says whether it returns only for a pod', ({ state, isEvicted }) => {
+    const manager = running({ message: '', replicas: [replica(0, 'n1', state)] })
+    expect(mountableVolumes(manager).volumes[0]?.isEvicted).toBe(isEvicted)
+  })
+
   test('of VCK, without revisions, is ready', () => {
     const { revision: _none, ...volume } = done
     const manager = makeVolumeManager([{}], { status: { state: 'Running', volumes: [volume] } })

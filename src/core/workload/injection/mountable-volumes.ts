@@ -36,6 +36,8 @@ export interface UsableVolume {
   id: string
   /** `Waiting`: its data is not ready yet. */
   state: 'Ready' | 'Waiting'
+  /** Whether it has data that was deleted for free disk, which returns when a pod waits for it; absent if not. */
+  isEvicted?: true
   /** The message of its status; empty if it has no status. */
   message: string
   /** How a pod mounts it; known before the data is ready. Absent if the source is invalid. */
@@ -122,6 +124,7 @@ function mountableVolume(
   return defined({
     id: config.id,
     state: isDeployed(status) && status?.volumeSource ? 'Ready' : 'Waiting',
+    isEvicted: status?.replicas?.some(({ state }) => state === 'Evicted') || undefined,
     message: status?.message ?? '',
     source: source.hostPath?.path !== '' && mayMount(config, roots) ? source : undefined,
     nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,
