@@ -388,13 +388,13 @@ describe('an old form is rejected, and the error has the new one', () => {
 })
 
 describe('a refresh that is requested with the annotation', () => {
-  const withRefresh = (readOnly: boolean, request?: string) => {
-    const manager = makeVolumeManager([{}, { id: 'vol2', readOnly }])
+  const withRefresh = (readOnly: boolean, request?: string, more: Partial<VolumeConfig> = {}) => {
+    const manager = makeVolumeManager([{}, { id: 'vol2', readOnly, ...more }])
     const annotations = request === undefined ? {} : { 'lodestone.dev/refresh': request }
     return { ...manager, metadata: { ...manager.metadata, annotations } }
   }
   const warning =
-    'metadata.annotations[lodestone.dev/refresh]: has no effect: no volume has readOnly: true; set it to refresh the data'
+    'metadata.annotations[lodestone.dev/refresh]: has no effect: no downloaded volume has readOnly: true; set it to refresh the data'
 
   test.each([
     { name: 'gets a warning if no volume is read-only', manager: withRefresh(false, '1'), warnings: [warning] },
@@ -406,6 +406,16 @@ describe('a refresh that is requested with the annotation', () => {
     },
     { name: 'gets it once', manager: withRefresh(false, '1'), stored: withRefresh(false, '1'), warnings: undefined },
     { name: 'gets none if a volume is read-only', manager: withRefresh(true, '1'), warnings: undefined },
+    {
+      name: 'gets none if the mode of a stream is read-only',
+      manager: withRefresh(false, '1', { sourceType: 'Stream', accessMode: 'ReadOnlyMany' }),
+      warnings: undefined,
+    },
+    {
+      name: 'gets a warning if only NFS data is read-only',
+      manager: withRefresh(true, '1', NFS),
+      warnings: [warning],
+    },
   ])('$name', ({ manager, stored, warnings }) => {
     expect(admitVolumeManager(manager, stored, LIMITS)).toEqual({ kind: 'allow', ...(warnings && { warnings }) })
   })

@@ -13,6 +13,7 @@ import { shardNames } from './distribution.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 import { namesNamespace } from './option-rules.ts'
 import { parseBoolean } from './options.ts'
+import { isRefreshable } from './published.ts'
 import type { VolumeLimits } from './settings.ts'
 import { sourceTypeOptions } from './source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from './volume-rules.ts'
@@ -67,9 +68,9 @@ function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager 
   const requested = metadata.annotations?.[REFRESH_ANNOTATION]
   if (requested === undefined || requested === stored?.metadata.annotations?.[REFRESH_ANNOTATION]) return undefined
   const configs: unknown = spec?.volumeConfigs
-  if (!Array.isArray(configs) || configs.some((config) => isObject(config) && config['readOnly'] === true))
-    return undefined
-  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect: no volume has readOnly: true; set it to refresh the data`
+  const mayRefresh = (config: unknown) => isObject(config) && isRefreshable(config as unknown as VolumeConfig)
+  if (!Array.isArray(configs) || configs.some(mayRefresh)) return undefined
+  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect: no downloaded volume has readOnly: true; set it to refresh the data`
 }
 
 function listWarnings({ spec }: VolumeManager): string[] {
