@@ -1,8 +1,16 @@
 /** Finds the bindings that are attached to the binding of a workload, and the reverse, by our labels. */
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import {
+  type BindingSnapshot,
+  clusterResourceBindings,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
-import { nameOfObject } from '../api/meta.ts'
-import { dependedByLabel } from '../core/dependencies/names.ts'
+import { nameOfObject, objectKey } from '../api/meta.ts'
+import { persistentVolumeClaims } from '../api/persistent-volume.ts'
+import { sortedUnique } from '../base/json.ts'
+import { dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
+import { occupiedClusters, targetClusters } from '../core/placement/binding-state.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
@@ -16,4 +24,34 @@ export function labeledClusterBindings({ metadata }: ResourceBinding, store: Obj
 export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
   const label = dependedByLabel(nameOfObject(binding))
   return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
+}
+
+/**
+ * Returns the names of the PersistentVolumeClaims that Karmada deletes in a cluster that the workload of a binding leaves. They are attached to the
+ * binding, by Lodestone or by Karmada, and no policy of their own keeps them where the workload runs.
+ */
+export function volumeClaimsTakenAlong(binding: ResourceBinding, store: ObjectStore): string[] {
+  const referrer = nameOfObject(binding)
+  const attached = [dependedByLabel(referrer), karmadaDependedByLabel(referrer)].flatMap((label) => [
+    ...store.byIndex(resourceBindings, 'volumeClaimOf', label),
+  ])
+  return sortedUnique(attached.filter(({ spec }) => isTakenAlong(spec, binding)).map(({ spec }) => spec.resource.name))
+}
+
+function isTakenAlong(claim: ResourceBinding['spec'], { spec }: ResourceBinding): boolean {
+  if (claim.preserveResourcesOnDeletion) return false
+  const own = targetClusters(claim)
+  return occupiedClusters(spec).some((name) => !own.includes(name))
+}
+
+/** Returns the keys of the bindings from which a PersistentVolumeClaim was detached by a change of its binding. */
+export function detachedFrom(before: ResourceBinding | undefined, after: ResourceBinding | undefined): string[] {
+  if (before?.spec.resource.kind !== persistentVolumeClaims.kind) return []
+  const keysOf = (binding: ResourceBinding | undefined) => (binding?.spec.requiredBy ?? []).map(keyOfSnapshot)
+  const left = new Set(keysOf(after))
+  return keysOf(before).filter((key) => !left.has(key))
+}
+
+function keyOfSnapshot({ namespace, name }: BindingSnapshot): string {
+  return objectKey(namespace, name)
 }

@@ -17,6 +17,7 @@ import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { FleetPrices } from '../core/transfer-cost/rank.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
+import { volumeClaimsTakenAlong } from './attached.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
@@ -52,6 +53,8 @@ export function gatherBindingInput(
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
     .map((claim) => locateClaim(claim, claimSource(claim, store), now))
+  const volumeClaims =
+    binding.spec.propagateDeps && claims.length + volumes.length > 0 ? volumeClaimsTakenAlong(binding, store) : []
   return {
     binding,
     stored,
@@ -64,6 +67,7 @@ export function gatherBindingInput(
     jumps,
     leavesMovesToLoop,
     ...defined({
+      volumeClaims: volumeClaims.length > 0 ? volumeClaims : undefined,
       timing,
       kinds,
       prices: matrix && fleetPrices(matrix, store),

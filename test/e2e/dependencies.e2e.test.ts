@@ -253,7 +253,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     })
 
     test('moves with its data, and what it needs moves along', async () => {
-      const needs = [configMap('nomad-settings'), persistentVolumeClaim('nomad-disk')]
+      const needs = [configMap('nomad-settings'), secret('nomad-password')]
       const front = service('nomad', { of: 'nomad' })
       const workload = deployment('nomad', { needs })
       const data = source('nomad-data', ['member1'])

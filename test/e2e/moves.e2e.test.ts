@@ -5,7 +5,7 @@ import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { clusterNames } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
-import { deployment, job, policy, type SpecObject, tableClaim } from './manifests.ts'
+import { deployment, job, persistentVolumeClaim, policy, type SpecObject, tableClaim } from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 // So few that three turns take longer than a restart of Karmada's controllers.
@@ -58,6 +58,24 @@ test('a Deployment follows its data when its policy no longer preserves its copi
   await staysAndSaysSo(preserved)
   await plane.apply([policy('preserved', { preserveResourcesOnDeletion: false })])
   await plane.eventually('the Deployment moves', async () => (await clustersOf(preserved)) === 'member3')
+})
+
+test('a Deployment follows its data only without a PersistentVolumeClaim', async () => {
+  const disk = persistentVolumeClaim('stateful-disk')
+  const stateful = deployment('stateful', { needs: [disk] })
+  await plane.apply([disk])
+  await runsByItsData(stateful)
+  await plane.eventually('the disk follows', async () => (await bindingOf(disk)).spec.requiredBy?.length === 1)
+
+  moveData('stateful')
+
+  await staysAndSaysSo(stateful)
+  expect((await bindingOf(disk)).spec.requiredBy).toMatchObject([
+    { clusters: [{ name: 'member1' }, { name: 'member2' }] },
+  ])
+  const withoutDisk = '[{"op":"remove","path":"/spec/template/spec/volumes"}]'
+  await plane.kubectl(['patch', 'deployment', 'stateful', '--type=json', `--patch=${withoutDisk}`])
+  await plane.eventually('the Deployment moves', async () => (await clustersOf(stateful)) === 'member3')
 })
 
 test('a Deployment follows its data when its policy no longer suspends dispatching', async () => {
@@ -130,6 +148,7 @@ interface BindingObject extends KubeObject {
     clusters?: { name: string }[]
     placement: { clusterAffinity?: { clusterNames?: string[] } }
     suspension?: { dispatching?: boolean }
+    requiredBy?: { clusters?: { name: string }[] }[]
   }
 }
 

@@ -26,6 +26,8 @@ export interface BindingInput extends Present {
   clusters: ClusterLookup | undefined
   /** The price matrix with the clusters of the hub; absent without one. */
   prices?: FleetPrices | undefined
+  /** The PersistentVolumeClaims that Karmada deletes in a cluster that the workload leaves. Default: none. */
+  volumeClaims?: readonly string[]
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
   /** Whether the object of the binding was deleted without it. Owners are not cached, so the loop knows it only after it has read the binding. */

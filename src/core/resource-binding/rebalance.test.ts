@@ -35,6 +35,9 @@ describe('after a move of its data, a workload', () => {
 
 test('the reason names the claim, the cost of the move and the remedy', () => {
   const preserved = { resource: resource('apps/v1', 'Deployment'), preserveResourcesOnDeletion: true }
+  const withDisk = { resource: resource('apps/v1', 'Deployment'), volumeClaims: ['disk'] }
+  const whyWithDisk =
+    'rebalance of default/sales is Auto, which does not move the workload, since Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves; use Always to move it'
   const whyPreserved =
     'rebalance of default/sales is Auto, which does not move the workload, since its policy sets preserveResourcesOnDeletion: a copy would stay; use Always to move it'
   const reasons = [
@@ -47,6 +50,10 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     staysBecause({ ...preserved, resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
     staysBecause(preserved, [located(['c1'], { rebalance: 'Always' })]),
     staysAfterFailover({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { failback: 'Never' })]),
+    staysBecause(withDisk, [located(['c1'])]),
+    staysAfterFailover(withDisk, [located(['c1'])]),
+    staysBecause({ ...withDisk, ...preserved }, [located(['c1'])]),
+    staysBecause(withDisk, [located(['c1'], { rebalance: 'Always' })]),
   ]
   expect(reasons).toEqual([
     'rebalance of default/sales is Auto, which does not move a FlinkDeployment, since its state may be lost; use Always to move it',
@@ -58,6 +65,10 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     'rebalance of default/sales is Auto, which does not move a Job, since its work so far would be lost; use Always to move it',
     undefined,
     'failback of default/sales is Never',
+    whyWithDisk,
+    whyWithDisk,
+    whyPreserved,
+    undefined,
   ])
 })
 

@@ -6,8 +6,11 @@ import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 
-/** The fields of a binding that say what a move costs. */
-type MovedSpec = Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion'>
+/** The parts of a binding that say what a move costs. */
+interface Moved extends Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion'> {
+  /** The PersistentVolumeClaims that the workload takes along, if it leaves a cluster. Default: none. */
+  volumeClaims?: readonly string[] | undefined
+}
 
 /** API groups of Kubernetes whose kinds lose nothing by a move: they run forever, or do not run at all. */
 const RESTARTABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
@@ -22,23 +25,35 @@ const REASONS: Readonly<Record<Exclude<MoveCost, 'Restart'>, string>> = {
 /** Karmada does not delete a resource in the cluster that it leaves then (v1.18.1, pkg/controllers/execution/execution_controller.go). */
 const PRESERVED = 'its policy sets preserveResourcesOnDeletion: a copy would stay'
 
+const VOLUME_CLAIMS_SHOWN = 3
+
+/** Why Auto does not move a workload whose kind loses nothing; undefined if it moves. */
+function lossOf({ preserveResourcesOnDeletion, volumeClaims = [] }: Moved): string | undefined {
+  if (preserveResourcesOnDeletion) return PRESERVED
+  return volumeClaims.length > 0
+    ? `Karmada would delete PersistentVolumeClaim ${listNames(volumeClaims, VOLUME_CLAIMS_SHOWN)} in the cluster that it leaves`
+    : undefined
+}
+
 /**
  * Returns why a scheduled workload does not follow its data, with the remedy; undefined if it follows. `rebalance` of every claim counts:
- * Always allows a move, Never does not. Auto depends on what the move costs, and on whether it leaves a copy.
+ * Always allows a move, Never does not. Auto depends on what the move costs: what the kind loses, a copy that stays, or
+ * a PersistentVolumeClaim that goes.
  *
  * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
  */
 export function staysBecause(
-  { resource, preserveResourcesOnDeletion: isPreserved }: MovedSpec,
+  moved: Moved,
   claims: readonly ClaimTerms[],
   kinds: WorkloadKinds = SHIPPED_KINDS,
 ): string | undefined {
   const never = claims.find(({ rebalance }) => rebalance === 'Never')
   if (never) return `rebalance of ${never.claim} is Never`
   const auto = claims.find(({ rebalance }) => rebalance === 'Auto')
-  const cost = moveCostOf(resource, kinds)
-  if (!auto || (cost === 'Restart' && !isPreserved)) return undefined
-  const [what, why] = cost === 'Restart' ? ['the workload', PRESERVED] : [`a ${resource.kind}`, REASONS[cost]]
+  if (!auto) return undefined
+  const cost = moveCostOf(moved.resource, kinds)
+  const [what, why] = cost === 'Restart' ? ['the workload', lossOf(moved)] : [`a ${moved.resource.kind}`, REASONS[cost]]
+  if (why === undefined) return undefined
   return `rebalance of ${auto.claim} is Auto, which does not move ${what}, since ${why}; use Always to move it`
 }
 
@@ -64,12 +79,12 @@ const NOT_CREATED = 'so Karmada would delete it and not create it there; it move
 
 /** Returns why a workload stays where it is after a failover; undefined if it returns to its data. */
 export function staysAfterFailover(
-  spec: MovedSpec,
+  moved: Moved,
   claims: readonly ClaimTerms[],
   kinds?: WorkloadKinds,
 ): string | undefined {
   const never = claims.find(({ failback }) => failback === 'Never')
-  return never ? `failback of ${never.claim} is Never` : staysBecause(spec, claims, kinds)
+  return never ? `failback of ${never.claim} is Never` : staysBecause(moved, claims, kinds)
 }
 
 function moveCostOf({ apiVersion, kind }: BindingResource, kinds: WorkloadKinds): MoveCost {

@@ -15,6 +15,7 @@ import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { ANY_CLUSTER, hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { type BindingPlanInput, planBinding } from '../../core/resource-binding/plan.ts'
+import { detachedFrom } from '../../queries/attached.ts'
 import { gatherBindingInput, isOrphanedNow, withCurrentPolicy } from '../../queries/binding.ts'
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsConcerned } from '../../queries/source.ts'
@@ -35,7 +36,9 @@ export const resourceBindingLoop: ReconcileLoop = {
     const regranted = claimsRegranted(change, store)
     if (regranted.length > 0) return regranted.flatMap((claim) => bindingsOfClaim(claim, store)).map(keyOfObject)
     if (isBinding(type.kind)) {
-      return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after), ...byVolume] : byVolume
+      const [was, is] = [before, after] as (ResourceBinding | undefined)[]
+      const own = is && concernsUs(is, store) ? [keyOfObject(is)] : []
+      return [...own, ...detachedFrom(was, is), ...byVolume]
     }
     if (type.kind === dataSourceClaims.kind)
       return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)

@@ -27,6 +27,7 @@ import {
   LOCALITY_ANNOTATION,
 } from '../../api/lodestone.ts'
 import { objectKey, type ResourceType } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
@@ -158,12 +159,12 @@ function keptStrategy({ conflictResolution, preserveResourcesOnDeletion }: Bindi
 /** The labels with the id of a binding, and those that refer to the ids of other bindings. */
 function keptLabels(labels: Record<string, string> = {}, withId: boolean): string[] {
   return Object.keys(labels).filter(
-    (label) =>
-      label === MANAGED_BY_LABEL ||
-      (withId && BINDING_ID_LABELS.includes(label)) ||
-      label.startsWith(DEPENDED_BY_LABEL_PREFIX) ||
-      label.startsWith(KARMADA_DEPENDED_BY_LABEL_PREFIX),
+    (label) => label === MANAGED_BY_LABEL || (withId && BINDING_ID_LABELS.includes(label)) || isReferrerLabel(label),
   )
+}
+
+function isReferrerLabel(label: string): boolean {
+  return label.startsWith(DEPENDED_BY_LABEL_PREFIX) || label.startsWith(KARMADA_DEPENDED_BY_LABEL_PREFIX)
 }
 
 function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBinding> {
@@ -177,6 +178,11 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // Labels of attached bindings refer to the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
+      // PersistentVolumeClaims, by the same labels and those of Karmada's distributor.
+      volumeClaimOf: ({ metadata, spec }) =>
+        spec.resource.kind === persistentVolumeClaims.kind
+          ? Object.keys(metadata.labels ?? {}).filter(isReferrerLabel)
+          : [],
       // Bindings whose decision waits for a cluster that can take the workload.
       waiting: ({ metadata, spec }) =>
         isWaiting(readDecision(metadata.annotations), spec.clusters) ? [ANY_CLUSTER] : [],

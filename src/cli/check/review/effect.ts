@@ -60,8 +60,8 @@ export function isMovedByFirstNarrowing(review: ObjectReview, context: SessionIn
   const isFirst = readDecision(before.metadata.annotations).locality === undefined
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
-  const { claims } = gatherBindingInput(binding, binding, context)
-  return staysBecause(binding.spec, claims, context.workloads) !== undefined
+  const { claims, volumeClaims } = gatherBindingInput(binding, binding, context)
+  return staysBecause({ ...binding.spec, volumeClaims }, claims, context.workloads) !== undefined
 }
 
 /** Counts the effects of reviews. */

@@ -48,6 +48,7 @@ function waitForPreferred(
     leavesMovesToLoop,
     timing,
     kinds,
+    volumeClaims,
     now,
     jumps,
   }: ParsedInput,
@@ -60,7 +61,8 @@ function waitForPreferred(
   const stays =
     clusters.length > 1
       ? DIVIDED_REPLICAS
-      : (dispatchingProblem(binding.spec, preferredGroup) ?? staysAfterFailover(binding.spec, claims, kinds))
+      : (dispatchingProblem(binding.spec, preferredGroup) ??
+        staysAfterFailover({ ...binding.spec, volumeClaims }, claims, kinds))
   if (stays) return { isOver: false, since, stays }
   return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= timing.failbackWindowMs, since }
 }

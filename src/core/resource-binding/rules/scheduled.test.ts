@@ -104,6 +104,52 @@ describe('a running workload that no policy selects any more', () => {
   })
 })
 
+describe('a workload whose PersistentVolumeClaim follows it', () => {
+  const why =
+    'the data moved; rebalance of default/sales is Auto, which does not move the workload, since Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves; use Always to move it'
+  const { binding } = loop(bind(runsIn('m1')), [located(['m1'])])
+  const withDisk = (stored: ResourceBinding, claims: ClaimAnswer[]) =>
+    decideBinding(makeInput({ binding: stored, stored, claims, clusters: healthy, volumeClaims: ['disk'] }))
+
+  test('stays when its data moves', () => {
+    const decided = withDisk(binding, [located(['m3'])])
+    expect(decided).toMatchObject({ state: 'Kept', message: why })
+    expect(decided.binding.spec.placement).toEqual(binding.spec.placement)
+    expect(withDisk(decided.binding, [located(['m3'])]).binding).toBe(decided.binding)
+  })
+
+  test('moves with rebalance Always', () => {
+    const decided = withDisk(binding, [located(['m3'], { rebalance: 'Always' })])
+    expect(decided).toMatchObject({ state: 'Narrowed', binding: { spec: { placement: one('m3') } } })
+  })
+
+  test('may run in a further cluster that gets its data', () => {
+    const decided = withDisk(binding, [located(['m1', 'm3'])])
+    expect(decided).toMatchObject({ state: 'Narrowed', binding: { spec: { placement: one('m1', 'm3') } } })
+  })
+
+  test('stays where it runs after a failover', () => {
+    const evicted = bind({ ...runsIn('m2'), gracefulEvictionTasks: [{ fromCluster: 'm1' }] })
+    const stored = { ...evicted, metadata: binding.metadata }
+    const relaxed = loop(stored, [located(['m1'])])
+    expect(relaxed.state).toBe('Relaxed')
+    const { gracefulEvictionTasks: _, ...spec } = relaxed.binding.spec
+    const home = { ...relaxed.binding, spec }
+    const decided = decideBinding(
+      makeInput({
+        binding: home,
+        stored: home,
+        claims: [located(['m1'])],
+        clusters: healthy,
+        volumeClaims: ['disk'],
+        now: NOW + 2 * WINDOW,
+      }),
+    )
+    expect(decided).toMatchObject({ state: 'Relaxed' })
+    expect(decided.message).toContain('Karmada would delete PersistentVolumeClaim disk')
+  })
+})
+
 /**
  * Karmada deletes the workload in the cluster that it leaves. Its Work in the new cluster is not executed (v1.18.2,
  * pkg/controllers/execution/execution_controller.go, Reconcile).

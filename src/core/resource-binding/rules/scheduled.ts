@@ -42,10 +42,20 @@ export function stayWhileUnlocated(situation: Situation): PlacementDecision | un
 /** A workload that has lost its clusters, has no replicas in them, or must leave them, is started anew: the rule does not apply. */
 export function stayIfMoveCosts(situation: Situation): PlacementDecision | undefined {
   const { input, last } = situation
-  if (occupiedClusters(input.binding.spec).length === 0) return undefined
-  const stays = last && staysBecause(input.binding.spec, input.claims, input.kinds)
+  const { spec } = input.binding
+  if (occupiedClusters(spec).length === 0) return undefined
+  const volumeClaims = leavesCluster(situation) ? input.volumeClaims : undefined
+  const stays = last && staysBecause({ ...spec, volumeClaims }, input.claims, input.kinds)
   if (!stays || demandsSame(constraintIn(last), input.constraint) || mustLeave(situation)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
+}
+
+/** Whether the workload would leave a cluster in which it runs. A cluster with its data may have been added only. */
+function leavesCluster({ input: { binding, volumeClaims = [] }, narrowing }: Situation): boolean {
+  if (volumeClaims.length === 0) return false
+  const found = narrowing()
+  const allowed = found.kind === 'narrowed' ? (found.chosen ?? found.allowed) : undefined
+  return allowed !== undefined && occupiedClusters(binding.spec).some((name) => !allowed.includes(name))
 }
 
 export function stayIfNotAllowed(situation: Situation): PlacementDecision | undefined {
@@ -93,8 +103,8 @@ function moveProblem(situation: Situation, allowed: readonly string[] | undefine
 export function awaitReturn(situation: Situation): PlacementDecision | undefined {
   const { input, base, last } = situation
   if (last?.state !== 'Relaxed' || !wouldMove(situation)) return undefined
-  const { binding, claims, constraint, storedAnnotations, annotations, now, kinds } = input
-  const stays = staysAfterFailover(binding.spec, claims, kinds)
+  const { binding, claims, constraint, storedAnnotations, annotations, now, kinds, volumeClaims } = input
+  const stays = staysAfterFailover({ ...binding.spec, volumeClaims }, claims, kinds)
   if (stays) {
     const why = `the base affinity applies since an eviction or a change of the policy; ${stays}`
     return relaxed(input, base, constraint, why)

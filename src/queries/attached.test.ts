@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeSource, NOW } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
+import type { BindingSpec } from '../api/karmada.ts'
+import { nameOfObject } from '../api/meta.ts'
+import { dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
+import { detachedFrom } from './attached.ts'
+import { gatherBindingInput } from './binding.ts'
+
+const binding = makeBinding({ propagateDeps: true, clusters: [{ name: 'member1', replicas: 2 }] })
+const referrer = nameOfObject(binding)
+const ours = { [dependedByLabel(referrer)]: 'id' }
+
+/** The binding of an object that is attached to the workload. */
+function attached(
+  spec: Partial<BindingSpec> = {},
+  labels: Record<string, string> = ours,
+  kind = 'PersistentVolumeClaim',
+) {
+  const { placement: _, ...rest } = makeBinding().spec
+  const resource = { apiVersion: 'v1', kind, namespace: 'default', name: 'disk' }
+  const requiredBy = [{ ...referrer, clusters: [{ name: 'member1' }] }]
+  const made = makeBinding({}, { name: `disk-${kind.toLowerCase()}`, labels })
+  return { ...made, spec: { ...rest, resource, requiredBy, ...spec } }
+}
+
+test.each<{ name: string; other: ReturnType<typeof attached>; of?: typeof binding; want: string[] | undefined }>([
+  { name: 'a PersistentVolumeClaim that Lodestone attached', other: attached(), want: ['disk'] },
+  {
+    name: 'one that Karmada attached',
+    other: attached({}, { [karmadaDependedByLabel(referrer)]: 'id' }),
+    want: ['disk'],
+  },
+  { name: 'no ConfigMap', other: attached({}, ours, 'ConfigMap'), want: undefined },
+  {
+    name: 'none of another workload',
+    other: attached({}, { [dependedByLabel({ name: 'x' })]: 'id' }),
+    want: undefined,
+  },
+  {
+    name: 'none that its own policy keeps there',
+    other: attached({ placement: {}, clusters: [{ name: 'member1' }] }),
+    want: undefined,
+  },
+  {
+    name: 'one that its own policy has elsewhere',
+    other: attached({ placement: {}, clusters: [{ name: 'member2' }] }),
+    want: ['disk'],
+  },
+  { name: 'none that Karmada preserves', other: attached({ preserveResourcesOnDeletion: true }), want: undefined },
+  {
+    name: 'none without propagateDeps',
+    other: attached(),
+    of: makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] }),
+    want: undefined,
+  },
+])('a workload with a claim of data takes along $name', async ({ other, of = binding, want }) => {
+  const store = await storeOf([of, other, makeClaim(), makeSource()])
+  expect(gatherBindingInput(of, of, { store, now: NOW }).volumeClaims).toEqual(want)
+})
+
+test('a workload without a claim of data is not asked', async () => {
+  const store = await storeOf([binding, attached()])
+  expect(gatherBindingInput(binding, binding, { store, now: NOW }).volumeClaims).toBeUndefined()
+})
+
+test.each([
+  { name: 'detached', before: attached(), after: attached({ requiredBy: [] }), want: ['default/app-deployment'] },
+  { name: 'deleted', before: attached(), after: undefined, want: ['default/app-deployment'] },
+  { name: 'attached still', before: attached(), after: attached({ preserveResourcesOnDeletion: true }), want: [] },
+  { name: 'new', before: undefined, after: attached(), want: [] },
+  {
+    name: 'no PersistentVolumeClaim',
+    before: attached({}, ours, 'ConfigMap'),
+    after: undefined,
+    want: [],
+  },
+])('a workload is decided again for a PersistentVolumeClaim that is $name: $want', ({ before, after, want }) => {
+  expect(detachedFrom(before, after)).toEqual(want)
+})
