@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
-import { makeBinding, makeCluster } from '../../../test/builders.ts'
+import { expect, test, vi } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makeSource, NOW, OWNED } from '../../../test/builders.ts'
 import { storeOf } from '../../../test/stores.ts'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
-import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
 
@@ -24,4 +24,34 @@ test('a workload is decided again when a PersistentVolumeClaim no longer follows
   const before = makeBinding({ resource, requiredBy: [{ namespace: 'default', name: 'app-deployment' }] })
   const change = { type: resourceBindings, before }
   expect(resourceBindingLoop.keysForChange(change, await storeOf([]))).toEqual(['default/app-deployment'])
+})
+
+test.each([
+  { name: 'an orphaned workload takes one turn', metadata: {}, turns: [1, 1], clusterNames: ['member1'] },
+  { name: 'another workload moves', metadata: OWNED, turns: [1, 1], clusterNames: ['member2'] },
+])('of the moves per minute, $name', async ({ metadata, turns, clusterNames }) => {
+  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
+  const placement = { clusterAffinity: { clusterNames: ['member1'] } }
+  const annotations = {
+    [LOCALITY_ANNOTATION]: JSON.stringify(locality),
+    [BASE_AFFINITY_ANNOTATION]: JSON.stringify(makeBinding().spec.placement),
+  }
+  const store = await storeOf([makeClaim(), makeSource()])
+  const running = makeBinding({ clusters: [{ name: 'member1', replicas: 2 }], placement }, { ...metadata, annotations })
+  await store.create(resourceBindings, running)
+  const take = vi.fn(() => 0)
+  const context = {
+    store,
+    moves: { take, withdraw: () => undefined },
+    observer: { moved: () => undefined },
+    now: () => NOW,
+  }
+  const seen: number[] = []
+  for (const _round of turns) {
+    await resourceBindingLoop.reconcile(keyOfObject(running), context as never)
+    seen.push(take.mock.calls.length)
+  }
+  expect(seen).toEqual(turns)
+  const [stored] = store.list(resourceBindings)
+  expect(stored?.spec.placement).toEqual({ clusterAffinity: { clusterNames } })
 })

@@ -78,6 +78,11 @@ export const resourceBindingLoop: ReconcileLoop = {
     }
     let input = gather(binding, context)
     let plan = planBinding(input)
+    // Such a workload would take a turn of another one again and again.
+    if (plan.moves && isSaidOrphaned(input) && (await isOrphanedNow(binding, store))) {
+      input = { ...input, isOrphaned: true }
+      plan = planBinding(input)
+    }
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
     let waitMs = plan.moves ? moves.take(key) : 0
     if (waitMs === 0 && plan.differsFromPolicy) {
@@ -99,6 +104,11 @@ export const resourceBindingLoop: ReconcileLoop = {
     if (plan.notHonored) observer.holdNotHonored?.(key, plan.notHonored)
     return plan.requeueAfterMs
   },
+}
+
+/** Whether the stored decision is that of an orphaned workload. */
+function isSaidOrphaned(input: BindingPlanInput): boolean {
+  return planBinding({ ...input, isOrphaned: true }).actions.length === 0
 }
 
 function gather(binding: ResourceBinding, context: ReconcileContext): BindingPlanInput {
