@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeCluster, makePolicy, NOW } from '../../../test/builders.ts'
+import { makeBinding, makeClaim, makeCluster, makePolicy, NOW } from '../../../test/builders.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
   type BindingSpec,
   type ClusterAffinity,
@@ -28,7 +29,11 @@ const clusters = ['m1', 'm2', 'm3', 'm4', 'm5'].map((name) => makeCluster(name))
 async function concernedBy(
   spec: Partial<BindingSpec>,
   lost: readonly string[],
-  { ours = {}, clusterAffinity = {} }: { ours?: Record<string, string>; clusterAffinity?: ClusterAffinity } = {},
+  {
+    ours = {},
+    clusterAffinity = {},
+    claims = [],
+  }: { ours?: Record<string, string>; clusterAffinity?: ClusterAffinity; claims?: DataSourceClaim[] } = {},
 ) {
   const binding = makeBinding(spec, { annotations: { ...policyAnnotations, ...ours } })
   const kinds = allKinds(SHIPPED_KINDS)
@@ -36,6 +41,7 @@ async function concernedBy(
   await store.start(new AbortController().signal)
   for (const cluster of clusters) await store.create(clusterType, cluster)
   await store.create(propagationPolicies, makePolicy({ placement: { clusterAffinity } }, { name: 'policy' }))
+  for (const claim of claims) await store.create(dataSourceClaims, claim)
   await store.create(resourceBindings, binding)
   const present = openWorld(store, { ...settings, scope: 'forbidden' })
   const index = await indexBindings(present)
@@ -99,4 +105,35 @@ test('a loss concerns a workload whose narrowing ends if one other cluster is le
   const spec = { ...outside('m1'), gracefulEvictionTasks: [{ fromCluster: 'm1' }] }
   const clusterAffinity = { exclude: ['m1', 'm3', 'm4', 'm5'] }
   expect(await concernedBy(spec, ['m2'], { ours: narrowedTo('m1'), clusterAffinity })).toBe(1)
+})
+
+test.each<[string, string[], number]>([
+  ['all clusters', ['m2', 'm3', 'm4'], 1],
+  ['all clusters but one', ['m3', 'm4'], 1],
+  ['one cluster', ['m3'], 0],
+])('a loss of %s of the next choice is counted right when a narrowing ends', async (_, lost, want) => {
+  const spec = { ...outside('m1'), gracefulEvictionTasks: [{ fromCluster: 'm5' }] }
+  const clusterAffinity = { exclude: ['m1', 'm5'] }
+  expect(await concernedBy(spec, lost, { ours: narrowedTo('m1'), clusterAffinity })).toBe(want)
+})
+
+test('a loss concerns a workload without a claim during the release delay', async () => {
+  const { 'lodestone.dev/locality': text = '', ...base } = narrowedTo('m1')
+  const ours = {
+    ...base,
+    'lodestone.dev/locality': JSON.stringify({ ...JSON.parse(text), since: '2026-01-02T03:04:00Z' }),
+  }
+  expect(await concernedBy(outside('m1'), ['m2', 'm3', 'm4', 'm5'], { ours })).toBe(1)
+})
+
+test.each<[string, string[], number]>([
+  ['all clusters', ['m2', 'm3', 'm4'], 1],
+  ['one cluster', ['m3'], 0],
+])('a loss of %s in which a workload starts when its hold times out is counted right', async (_, lost, want) => {
+  const hold = { message: 'default/sales: no DataSource yet', reason: 'Unresolved', since: new Date(NOW).toISOString() }
+  const clusterAffinity = { exclude: ['m1', 'm5'] }
+  const spec = { placement: { clusterAffinity }, suspension: { scheduling: true } }
+  const ours = { 'lodestone.dev/hold': JSON.stringify(hold) }
+  const claims = [makeClaim({ policy: { holdTimeoutSeconds: 600 } })]
+  expect(await concernedBy(spec, lost, { ours, clusterAffinity, claims })).toBe(want)
 })

@@ -23,7 +23,7 @@ import {
 } from '../../core/placement/binding-state.ts'
 import { minClusters } from '../../core/placement/spread.ts'
 import { preemptable } from '../../core/propagation-policy/preemption.ts'
-import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
+import { hasOurAnnotations, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { findEviction } from '../../core/what-if/evict.ts'
 import type { Fleet, Group } from '../../core/what-if/fleet.ts'
@@ -66,7 +66,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
     const { spec } = binding
-    const isUnscheduled = !isOnHold(spec) && !isScheduled(binding, fleet)
+    const isUnscheduled = isToBeFreed(binding, world) || (!isOnHold(spec) && !isScheduled(binding, fleet))
     const isKnown = isUnscheduled && unscheduled.add(key, binding)
     if (!isKnown) {
       const targets = targetClusters(spec)
@@ -112,8 +112,8 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
 }
 
 /**
- * The workloads that the scheduler still tries to place. Each cluster of its placement may matter to such a workload. A workload on hold is none
- * of them: it depends on the clusters of its data only.
+ * The workloads that the scheduler still tries to place, and those that it tries to place after the next decision. Each cluster of its placement
+ * may matter to such a workload. Any other workload on hold depends on the clusters of its data only.
  */
 class UnscheduledBindings {
   readonly #world: World
@@ -129,10 +129,11 @@ class UnscheduledBindings {
     this.#outcomesOf = rememberOutcomes(world, 1)
   }
 
-  /** Returns whether `concernedBy` says all about the binding: then its data does not matter. */
+  /** Returns whether `concernedBy` says all about the binding: then its data does not matter. The data of one on hold may end its hold. */
   add(key: string, binding: ResourceBinding): boolean {
     const { spec } = binding
-    const isOther = hasTarget(spec) || isSuspended(spec) || hasNoFit(binding) || countsClusters(spec)
+    const isWaiting = isOnHold(spec)
+    const isOther = hasTarget(spec) || (isSuspended(spec) && !isWaiting) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
       const losses = this.#fewestLosses(binding)
       for (const groups of this.#groupsToCome(binding)) {
@@ -148,7 +149,7 @@ class UnscheduledBindings {
       this.#byChoice.set(first, choices)
       addTo(choices, choice, key)
     }
-    return true
+    return !isWaiting
   }
 
   /**
@@ -175,13 +176,13 @@ class UnscheduledBindings {
     return [idle, queued].flatMap(schedulerChoices)
   }
 
-  /** The groups of the stored placement. If clusters are counted, those of the decision too: it may end a narrowing to too few clusters. */
+  /** The groups of the stored placement. A narrowing to too few clusters may end, and one without a claim: then those of the decisions too. */
   #groupsToCome(binding: ResourceBinding): Set<readonly Group[]> {
     const { fleet } = this.#world
     const stored = fleet.groupsOf(binding.spec)
-    if (!countsClusters(binding.spec)) return new Set([stored])
-    const { decision } = predictOutcome(binding, this.#world, { isQueued: false }).first
-    return new Set([stored, fleet.groupsOf(decision.binding.spec)])
+    if (!countsClusters(binding.spec) && !isToBeFreed(binding, this.#world)) return new Set([stored])
+    const { first, later = first } = predictOutcome(binding, this.#world, { isQueued: false })
+    return new Set([stored, ...[first, later].map(({ decision }) => fleet.groupsOf(decision.binding.spec))])
   }
 
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
@@ -214,6 +215,20 @@ function isScheduled(binding: ResourceBinding, fleet: Fleet): boolean {
 /** Whether the workload waits for its data. The hold of one that runs, or that leaves its cluster, ends with the next decision. */
 function isOnHold(spec: BindingSpec): boolean {
   return isSuspended(spec) && !isPlaced(spec)
+}
+
+/**
+ * Whether the decision on a workload ends its narrowing or its hold although its data stays, at once or after a waiting time. A claim or volume of
+ * its last decision is gone, or its hold has a timeout.
+ */
+function isToBeFreed(binding: ResourceBinding, { store, scope }: World): boolean {
+  const { spec, metadata } = binding
+  if (!hasOurAnnotations(metadata.annotations)) return false
+  const { locality, hold } = readDecision(metadata.annotations)
+  const claims = claimsFor(spec.resource, store, scope)
+  const names = [...claims.map(keyOfObject), ...locateVolumes(binding, store).map(({ claim }) => claim)]
+  if (names.length === 0 || locality?.claims.some((name) => !names.includes(name))) return true
+  return hold !== undefined && claims.some((claim) => claim.spec.policy?.holdTimeoutSeconds !== undefined)
 }
 
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */
