@@ -15,6 +15,7 @@ export function explainContext(store: ObjectStore, now: number): Context {
     karmadaRules: strictestRules,
     isMember: false,
     isHub: false,
+    isFolder: false,
     place: 'here',
   }
 }

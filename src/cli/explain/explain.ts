@@ -61,6 +61,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
       karmadaRules: karmadaRulesOf(args, config, karmadaRules),
       isMember,
       isHub,
+      isFolder: folder !== undefined,
       place: objectsPlace(folder, isMember),
     }
     const { tree, problem } = await explainNamed({ kind, namespace, name }, context)

@@ -9,6 +9,7 @@ import {
   makePolicy,
   makeSource,
   makeVolumeManager,
+  OWNED,
 } from '../../../test/builders.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -102,6 +103,38 @@ describe('a workload on a hub', () => {
     const want = 'lodestone explain: RayJob default/apq not found on this API server (did you mean app?)\n'
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: want })
   })
+})
+
+test.each([
+  {
+    name: 'whose object was deleted without its binding stays',
+    owners: {},
+    want: 'Kept',
+    why: 'was deleted without its binding',
+  },
+  { name: 'with an object follows its data', owners: OWNED, want: 'Narrowed', why: 'default/sales is in member2' },
+])('a workload $name, as the loop decides', async ({ owners, want, why }) => {
+  const locality = {
+    state: 'Narrowed',
+    message: 'default/sales is in member1',
+    claims: ['default/sales'],
+    required: ['member1'],
+  }
+  const annotations = {
+    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
+    'lodestone.dev/locality': JSON.stringify(locality),
+  }
+  const spec = {
+    resource: { ...workload, namespace: 'default' },
+    placement: { clusterAffinity: { clusterNames: ['member1'] } },
+    clusters: [{ name: 'member1' }],
+  }
+  const stored = makeBinding(spec, { name: 'app-rayjob', uid: 'a', ...owners, annotations })
+  const claim = makeClaim({ workload, policy: { rebalance: 'Always' } })
+  const { stdout } = await explainFrom('rayjob/app', [...placed, [dataSourceClaims, claim], [resourceBindings, stored]])
+
+  expect(stdout).toContain(`ResourceBinding default/app-rayjob: ${want}`)
+  expect(stdout).toContain(why)
 })
 
 test('a Secret on a hub is explained from its binding alone', async () => {

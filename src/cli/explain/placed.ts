@@ -20,6 +20,8 @@ import {
 import { type BindingDecision, decideBinding } from '../../core/resource-binding/decide.ts'
 import { deriveBinding, otherBindingClause, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
+import { planBinding } from '../../core/resource-binding/plan.ts'
+import { isOrphaned } from '../../core/resource-binding/rules/orphaned.ts'
 import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import { readBindingByName } from '../../queries/workload.ts'
@@ -44,7 +46,7 @@ export interface Placed {
 
 /** Returns undefined if the workload does not exist, no claim names it, and it has no binding. */
 export async function placeWorkload(target: Target, context: Context): Promise<Placed | undefined> {
-  const { store, kinds, now, karmadaRules, config } = context
+  const { store, kinds, now, karmadaRules, config, isFolder } = context
   const { type, namespace, name } = target
   const object = await readTarget(target, store)
   const named = targetReference(target)
@@ -79,7 +81,8 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
   }
-  const input = binding && gatherBindingInput(binding, stored, settings, { volumes })
+  const gathered = binding && gatherBindingInput(binding, stored, settings, { volumes })
+  const input = gathered && (!isFolder && isKeptAsOrphaned(gathered) ? { ...gathered, isOrphaned: true } : gathered)
   return {
     workload,
     object,
@@ -90,6 +93,13 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     isPartial,
     other,
   }
+}
+
+/** Whether the loop keeps the workload where it runs, since its object was deleted without the binding: it asks only before a move. */
+function isKeptAsOrphaned(input: BindingInput): boolean {
+  if (!input.stored || !isOrphaned(input.stored)) return false
+  const { moves, needsOwner } = planBinding(input)
+  return moves || needsOwner === true
 }
 
 /** The states that the annotations of a binding can have. */

@@ -33,6 +33,8 @@ export interface Context {
   isMember: boolean
   /** Whether the objects are those of a hub. */
   isHub: boolean
+  /** Whether the objects are those of a folder: their files need not have what an API server adds, such as owners. */
+  isFolder: boolean
   /** Where the objects are, for messages. */
   place: string
 }

@@ -141,6 +141,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     karmadaRules,
     isMember,
     isHub,
+    isFolder: folder !== undefined,
     place: objectsPlace(folderName, isMember),
   })
   const view = openView(store, computeLists, systemClock)

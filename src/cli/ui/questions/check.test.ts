@@ -27,6 +27,7 @@ async function openHub() {
     kinds: SHIPPED_KINDS,
     karmadaRules: newestRules,
     isHub: true,
+    isFolder: false,
     isMember: false,
     place: 'on this API server',
     now: Date.parse('2026-11-20T12:00:00Z'),
