@@ -86,3 +86,29 @@ test('a block text with many empty lines at its beginning is read', () => {
 
   expect(documents.flatMap(({ mistakes }) => mistakes)).toEqual([])
 })
+
+describe('a text with lists and maps that are nested too deeply is rejected unparsed', () => {
+  test.each([
+    ['dashes in a line', '- '.repeat(20_000)],
+    ['question marks in a line', '? '.repeat(20_000)],
+    [
+      'dashes in several lines',
+      Array.from({ length: 3 }, (_, i) => `${' '.repeat(1000 * i)}${'- '.repeat(500)}`).join('\n'),
+    ],
+    ['keys', Array.from({ length: 1200 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
+  ])('%s', (_, text) => {
+    expect(() => readYaml(text, new LineCounter())).toThrow('more than 1000 lists and maps are open at once')
+  })
+
+  test.each([
+    ['a list with many items', '- a\n'.repeat(1500)],
+    ['a list of lists', '- - a\n'.repeat(1500)],
+    ['a map with many keys', Array.from({ length: 1500 }, (_, i) => `a${i}: b\n`).join('')],
+    ['lists below many keys', Array.from({ length: 1500 }, (_, i) => `a${i}:\n- b: 1\n  c:\n  - d\n`).join('')],
+    ['a block text with dashes', `a: |\n  ${'- '.repeat(5000)}\n`],
+    ['a folded text with dashes', `a: "x\n  ${'- '.repeat(5000)}"\n`],
+  ])('but not %s', (_, text) => {
+    const [document] = readYaml(text, new LineCounter())
+    expect(document?.mistakes).toEqual([])
+  })
+})

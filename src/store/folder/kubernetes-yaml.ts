@@ -31,6 +31,8 @@ export interface YamlDocument {
 
 /** The most open brackets. With more, the parser would need seconds to find that they are not closed. */
 const MAX_OPEN_BRACKETS = 1_000
+/** The most lists and maps that are open at once, without brackets. The time of the parser grows with the square of their number. */
+const MAX_OPEN_BLOCKS = 1_000
 
 /**
  * Reads the documents of a text. An invalid one has mistakes, and the others are read.
@@ -292,23 +294,34 @@ class BlockPosition {
   /** Where the key began that a colon may follow. */
   #keyColumn: number | undefined
   #isInText = false
+  /** The columns of the open blocks, from the outermost to the innermost. */
+  readonly #open: number[] = []
 
   /** Whether a tab behind the next characters belongs to the space behind a plain text. It must be further to the right than the block. */
   isInText(characters: number): boolean {
     return this.#isInText && this.#column + characters > this.#indent
   }
 
+  /** Throws for text that is nested too deeply. */
   observe(lexeme: string, type: string, isInFlow: boolean): void {
     const isSpace = type === 'space' || type === 'newline'
     if (!isSpace) this.#isInText = type === 'scalar-source' && !isInFlow
     const isIndicator = type === 'seq-item-ind' || type === 'explicit-key-ind'
-    if (!isInFlow && isIndicator) this.#indent = this.#column
-    if (!isInFlow && type === 'map-value-ind') this.#indent = this.#keyColumn ?? this.#column
+    if (!isInFlow && isIndicator) this.#openBlock(this.#column)
+    if (!isInFlow && type === 'map-value-ind') this.#openBlock(this.#keyColumn ?? this.#column)
     if (isIndicator) this.#keyColumn = undefined
     else if (!EMPTY.has(type)) this.#keyColumn ??= this.#column
     const end = lexeme.lastIndexOf('\n')
     this.#column = end === -1 ? this.#column + lexeme.length : lexeme.length - end - 1
     if (end !== -1) this.#keyColumn = undefined
+  }
+
+  #openBlock(column: number): void {
+    this.#indent = column
+    while ((this.#open.at(-1) ?? -1) >= column) this.#open.pop()
+    this.#open.push(column)
+    if (this.#open.length > MAX_OPEN_BLOCKS)
+      throw new Error(`more than ${MAX_OPEN_BLOCKS} lists and maps are open at once`)
   }
 }
 
