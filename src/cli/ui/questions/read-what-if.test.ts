@@ -60,3 +60,17 @@ test.each<{ name: string; body: unknown }>([
 ])('$name is no question', ({ body }) => {
   expect(validateWhatIf(body)).not.toEqual([])
 })
+
+test.each([
+  ['JSON objects that follow one another', '{}'.repeat(1000), true],
+  ['documents', '---\n'.repeat(1000), true],
+  [
+    'one JSON object with braces in its texts',
+    JSON.stringify({ kind: 'List', text: '} {'.repeat(1000), items: [] }),
+    false,
+  ],
+  ['one document with braces in its texts', `kind: ConfigMap\ntext: "${'} {'.repeat(1000)}"\n`, false],
+])('%s are counted before they are parsed', (_, text, tooMany) => {
+  const { problems = [] } = read({ files: [{ file: 'a.yaml', text }] })
+  expect(problems.map(({ path }) => path)).toEqual(tooMany ? ['files'] : [])
+})
