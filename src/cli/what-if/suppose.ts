@@ -55,11 +55,9 @@ export async function addSupposition(
     case 'tainted': {
       const { cluster, taint } = supposition
       checkTaint(taint)
-      return putCluster(
-        taintCluster(findCluster(cluster, supposed.store), taint),
-        `${cluster} has the taint ${taintText(taint)}`,
-        supposed,
-      )
+      const found = findCluster(cluster, supposed.store)
+      checkTaintedOnce(cluster, taint, supposed)
+      return putCluster(taintCluster(found, taint), `${cluster} has the taint ${taintText(taint)}`, supposed)
     }
     case 'untainted':
       return untaint(supposition, supposed)
@@ -113,6 +111,18 @@ function checkTaint(taint: Taint): void {
       ? undefined
       : 'the value must be the value of a label'
   if (problem) throw new SuppositionError(`taint ${taintText(taint)}: ${problem}`)
+}
+
+/** Throws `SuppositionError` for a second value of a taint: only the last one would count. */
+function checkTaintedOnce(cluster: string, taint: Taint, { tainted }: Supposed): void {
+  const slot = JSON.stringify([cluster, taint.key, taint.effect])
+  const before = tainted.get(slot)
+  const text = taintText(taint)
+  if (before !== undefined && before !== text)
+    throw new SuppositionError(
+      `${cluster} has the taint ${before} already; a cluster has one taint with this key and effect`,
+    )
+  tainted.set(slot, text)
 }
 
 function putSource(source: DataSource, sentence: string, { store, changes, sentences }: Supposed): void {

@@ -22,6 +22,8 @@ export interface Supposed {
   written: Set<string>
   /** The clusters of the data that moves, by the name of its source. */
   moved: Map<string, readonly string[]>
+  /** The taints that clusters get, by cluster, key and effect. */
+  tainted: Map<string, string>
   /** The suppositions, as sentences without a full stop: an object that is applied twice has one. */
   sentences: Set<string>
   /** Limits of the answer, as sentences without a full stop. */
@@ -52,6 +54,7 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
     changes: [],
     written: new Set(),
     moved: new Map(),
+    tainted: new Map(),
     sentences: new Set(),
     notes: [],
   }

@@ -1027,6 +1027,11 @@ test.each<{ options: string[]; status: number; says: string }>([
   { options: ['--data', 'sales'], status: 2, says: '--data sales: expected SOURCE=CLUSTER[,CLUSTER…]' },
   { options: ['--data', 'sales=member9'], status: 1, says: 'no Cluster member9 (did you mean member1?)' },
   {
+    options: ['--taint', 'member2=drain=a:NoExecute', '--taint', 'member2=drain=b:NoExecute'],
+    status: 1,
+    says: 'member2 has the taint drain=a:NoExecute already; a cluster has one taint with this key and effect',
+  },
+  {
     options: ['--data', 'lake.shop.sales=member1', '--data', 'lake.shop.sales=member3'],
     status: 1,
     says: 'is in member1 already; name all of its clusters at once, as member1,member3',
