@@ -32,7 +32,13 @@ const lease: Lease = {
   metadata: {
     ...config.leaderElection,
     annotations: {
-      'replica.lodestone.dev/b': JSON.stringify({ host: 'pod-b', version: '0.1.0', registration: 'd2' }),
+      'replica.lodestone.dev/b': JSON.stringify({
+        host: 'pod-b',
+        version: '0.1.0',
+        registration: 'd2',
+        ca: 'd3',
+        elsewhere: true,
+      }),
       'replica.lodestone.dev/a': JSON.stringify({ host: 'pod-a', version: '0.2.0', registration: 'd1', time: 't' }),
       'replica.lodestone.dev/c': '{',
     },

@@ -63,11 +63,14 @@ export interface FoundServer {
   findings: NamedFinding[]
   /** Absent without a Lease, and without the right to read it. */
   leader?: LeaderReport
-  replicas: AnnouncedReplica[]
+  replicas: ReplicaReport[]
   registrations: RegistrationReport[]
   certificates: CertificateReport[]
   watches: WatchReport[]
 }
+
+/** The announcement of a replica, without what is for the other replicas only. */
+type ReplicaReport = Pick<AnnouncedReplica, 'host' | 'version' | 'registration' | 'time'>
 
 interface LeaderReport {
   /** Empty if no replica holds the Lease. */
@@ -183,7 +186,7 @@ async function readServer(connection: ApiConnection, input: ServerReportInput): 
       versions: defined({ lodestone: VERSION, kubernetes: await readKubernetesVersion(context) }),
       findings,
       ...defined({ leader: lease && leaderReport(lease, context.now) }),
-      replicas: lease ? announcedReplicas(lease) : [],
+      replicas: lease ? announcedReplicas(lease).map(replicaReport) : [],
       registrations: registered.map(registrationReport),
       certificates: [...reportAuthorities(registered), ...(await credentialsEnd(connection))],
       watches: reportWatches(store),
@@ -193,6 +196,10 @@ async function readServer(connection: ApiConnection, input: ServerReportInput): 
     if (!isOurs) throw error
     throw new UnavailableError(`the API server cannot be read: ${(error as Error).message}`, { cause: error })
   }
+}
+
+function replicaReport({ host, version, registration, time }: AnnouncedReplica): ReplicaReport {
+  return defined({ host, version, registration, time })
 }
 
 /** Sends each GET once, so that all checks and rows of a report are about the same objects. */
