@@ -10,6 +10,7 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey } from '../../api/meta.ts'
+import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import {
   evictedClusters,
@@ -66,13 +67,14 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
     const { spec } = binding
-    const isUnscheduled = isToBeFreed(binding, world) || (!isOnHold(spec) && !isScheduled(binding, fleet))
-    const isKnown = isUnscheduled && unscheduled.add(key, binding)
+    const data = dataOf(binding, world)
+    const isUnscheduled = (!isOnHold(spec) && !isScheduled(binding, fleet)) || isToBeFreed(binding, data)
+    const isKnown = isUnscheduled && unscheduled.add(key, binding, data)
     if (!isKnown) {
       const targets = targetClusters(spec)
       for (const name of targets) addTo(byCluster, name, key)
       const others = countsClusters(spec) ? byCluster : aroundCluster
-      const around = clustersAround(binding, world)
+      const around = clustersAround(binding, data, world)
       for (const name of isUnscheduled ? unscheduled.lastClusters(binding) : []) around.add(name)
       for (const name of around) if (!targets.includes(name)) addTo(others, name, key)
     }
@@ -130,13 +132,13 @@ class UnscheduledBindings {
   }
 
   /** Returns whether `concernedBy` says all about the binding: then its data does not matter. The data of one on hold may end its hold. */
-  add(key: string, binding: ResourceBinding): boolean {
+  add(key: string, binding: ResourceBinding, data: WorkloadData): boolean {
     const { spec } = binding
     const isWaiting = isOnHold(spec)
     const isOther = hasTarget(spec) || (isSuspended(spec) && !isWaiting) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
-      const losses = this.#fewestLosses(binding)
-      for (const groups of this.#groupsToCome(binding)) {
+      const losses = this.#fewestLosses(binding, data)
+      for (const groups of this.#groupsToCome(binding, data)) {
         const byLosses = this.#byGroups.get(groups) ?? new Map<number, string[]>()
         this.#byGroups.set(groups, byLosses)
         addTo(byLosses, losses, key)
@@ -156,10 +158,10 @@ class UnscheduledBindings {
    * Returns how many clusters must be lost at least before the scheduler acts otherwise: all but one of its choice. The workload runs in none of
    * them. It is one if each cluster may matter. Clusters that its decision looks up are found by its data and its narrowing.
    */
-  #fewestLosses(binding: ResourceBinding): number {
+  #fewestLosses(binding: ResourceBinding, data: WorkloadData): number {
     if (!hasTarget(binding.spec) || countsClusters(binding.spec)) return 1
     const { idle, queued, accepting } = this.#outcomesOf(binding)
-    const around = clustersAround(binding, this.#world)
+    const around = clustersAround(binding, data, this.#world)
     const isFound = accepting?.every((name) => around.has(name)) === true
     // What comes after a choice depends on all of its clusters.
     if (!isFound || idle.later || queued.later) return 1
@@ -177,10 +179,10 @@ class UnscheduledBindings {
   }
 
   /** The groups of the stored placement. A narrowing to too few clusters may end, and one without a claim: then those of the decisions too. */
-  #groupsToCome(binding: ResourceBinding): Set<readonly Group[]> {
+  #groupsToCome(binding: ResourceBinding, data: WorkloadData): Set<readonly Group[]> {
     const { fleet } = this.#world
     const stored = fleet.groupsOf(binding.spec)
-    if (!countsClusters(binding.spec) && !isToBeFreed(binding, this.#world)) return new Set([stored])
+    if (!countsClusters(binding.spec) && !isToBeFreed(binding, data)) return new Set([stored])
     const { first, later = first } = predictOutcome(binding, this.#world, { isQueued: false })
     return new Set([stored, ...[first, later].map(({ decision }) => fleet.groupsOf(decision.binding.spec))])
   }
@@ -221,12 +223,10 @@ function isOnHold(spec: BindingSpec): boolean {
  * Whether the decision on a workload ends its narrowing or its hold although its data stays, at once or after a waiting time. A claim or volume of
  * its last decision is gone, or its hold has a timeout.
  */
-function isToBeFreed(binding: ResourceBinding, { store, scope }: World): boolean {
-  const { spec, metadata } = binding
+function isToBeFreed({ metadata }: ResourceBinding, { claims, volumes }: WorkloadData): boolean {
   if (!hasOurAnnotations(metadata.annotations)) return false
   const { locality, hold } = readDecision(metadata.annotations)
-  const claims = claimsFor(spec.resource, store, scope)
-  const names = [...claims.map(keyOfObject), ...locateVolumes(binding, store).map(({ claim }) => claim)]
+  const names = [...claims.map(keyOfObject), ...volumes.map(({ claim }) => claim)]
   if (names.length === 0 || locality?.claims.some((name) => !names.includes(name))) return true
   return hold !== undefined && claims.some((claim) => claim.spec.policy?.holdTimeoutSeconds !== undefined)
 }
@@ -243,10 +243,10 @@ function addTo<K, V>(map: Map<K, V[]>, name: K, value: V): void {
 }
 
 /** The clusters that matter to a binding: where it runs, where its data is, and what its narrowing names. */
-function clustersAround(binding: ResourceBinding, world: World): Set<string> {
+function clustersAround(binding: ResourceBinding, data: WorkloadData, world: World): Set<string> {
   const { spec, metadata } = binding
   const targets = targetClusters(spec)
-  const places = placesOfData(binding, world)
+  const places = placesOf(data, world)
   const names = new Set(targets)
   if (isAtHome(binding, places, world)) return names
   for (const clusters of places) for (const name of clusters) names.add(name)
@@ -257,10 +257,18 @@ function clustersAround(binding: ResourceBinding, world: World): Set<string> {
   return names
 }
 
+/** The data of a workload in the present world. */
+interface WorkloadData {
+  claims: readonly DataSourceClaim[]
+  volumes: readonly ClaimAnswer[]
+}
+
+function dataOf(binding: ResourceBinding, { store, scope }: World): WorkloadData {
+  return { claims: claimsFor(binding.spec.resource, store, scope), volumes: locateVolumes(binding, store) }
+}
+
 /** The clusters of each claim and each volume of a workload; none for one without a known location. */
-function placesOfData(binding: ResourceBinding, { store, scope }: World): (readonly string[])[] {
-  const claims = claimsFor(binding.spec.resource, store, scope)
-  const volumes = locateVolumes(binding, store)
+function placesOf({ claims, volumes }: WorkloadData, { store }: World): (readonly string[])[] {
   return [
     ...claims.map((claim) => claimSource(claim, store)?.spec.locality?.clusterNames ?? []),
     ...volumes.map(({ answer }) => (answer.kind === 'located' ? answer.clusters : [])),
