@@ -10,8 +10,10 @@ import { removalRules } from '../../core/uninstall/index.ts'
 import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
+import { type Lease, leases } from '../../store/cluster/lease.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { collectObjects, titleOfListed } from '../all-objects/collect-objects.ts'
+import { findAllLeases, servesElsewhere } from './find-leases.ts'
 
 export interface UninstallContext {
   connection: ApiConnection
@@ -71,14 +73,31 @@ export interface Choices {
 /** Plans the removal of all traces, in the order in which they are to be removed. */
 export async function gatherTraces(context: UninstallContext, choices: Choices): Promise<Gathered> {
   const { config } = context
+  const elsewhere = await findLeasesElsewhere(context)
   const rules = removalRules({
     ...choices,
     workloadKinds: configuredWorkloadKinds(config),
     now: context.now(),
     installed: installedObjects(config),
+    leasesElsewhere: elsewhere.leases,
     narrowedPolicies: choices.restores ? new Set() : await findNarrowedPolicies(context),
   })
-  return gatherBy(rules, context)
+  const gathered = await gatherBy(rules, context)
+  return { ...gathered, unreadable: [...elsewhere.unreadable, ...gathered.unreadable] }
+}
+
+/** Returns the Leases of replicas in this cluster that serve another API server. */
+async function findLeasesElsewhere(context: UninstallContext): Promise<{ leases: Lease[]; unreadable: string[] }> {
+  try {
+    return { leases: (await findAllLeases(context)).filter(servesElsewhere), unreadable: [] }
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    return { leases: [], unreadable: [unreadableLine(leases, error)] }
+  }
+}
+
+function unreadableLine({ kind }: ResourceType, { message }: ApiError): string {
+  return `${kind}: ${message}; grant the user this permission`
 }
 
 /** Plans what these rules remove. */
@@ -92,7 +111,7 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
       for (const candidate of await findCandidates(rule, context)) found.push(candidate)
     } catch (error) {
       if (!isForbidden(error)) throw error
-      unreadable.push(`${rule.type.kind}: ${error.message}; grant the user this permission`)
+      unreadable.push(unreadableLine(rule.type, error))
     }
   }
   return {

@@ -2,9 +2,8 @@
 import type { K8sObject } from '../../api/meta.ts'
 import { objectKey } from '../../api/meta.ts'
 import { isUninstalling, type Lease, leaseHolder, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
-import { ALIVE_MS, announcedReplicas, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
+import { ALIVE_MS, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { ConflictError, NotFoundError } from '../../store/store.ts'
-import { collectObjects } from '../all-objects/collect-objects.ts'
 import { pause, type UninstallContext } from './gather.ts'
 
 const POLL_MS = 500
@@ -17,34 +16,6 @@ const STOP_MS = 60_000
 const SETTLE_MS = 5000
 const DEFAULT_LEASE_SECONDS = 15
 const MAX_ATTEMPTS = 6
-
-/**
- * Returns the Leases of Lodestone: the configured one, and each in which replicas announce themselves. The host cluster of a hub may have a Lodestone
- * of its own, and the Leases of both.
- */
-export async function findLeases(context: UninstallContext): Promise<Lease[]> {
-  return (await findAllLeases(context)).filter((lease) => !servesElsewhere(lease))
-}
-
-/** Returns the Leases of this cluster, also those of replicas that serve another API server. */
-export async function findAllLeases(context: UninstallContext): Promise<Lease[]> {
-  return collectObjects(leases, context, (object) => {
-    const keys = Object.keys(object.metadata.annotations ?? {})
-    const isMarked = keys.some((key) => key === UNINSTALLING_ANNOTATION || key.startsWith(REPLICA_ANNOTATION_PREFIX))
-    return isMarked || isConfigured(object, context) ? [object as Lease] : []
-  })
-}
-
-/** Whether all replicas of a Lease serve another API server. Those of an older version do not say it. */
-function servesElsewhere(lease: Lease): boolean {
-  const replicas = announcedReplicas(lease)
-  return replicas.length > 0 && replicas.every(({ elsewhere }) => elsewhere)
-}
-
-/** Whether the configuration names a Lease. */
-export function isConfigured({ metadata }: Lease, { config: { leaderElection } }: UninstallContext): boolean {
-  return metadata.namespace === leaderElection.namespace && metadata.name === leaderElection.name
-}
 
 /** Whether the holder of a Lease renews it. Waits for a renewal, at most until the Lease would expire. */
 export async function hasLeader(lease: Lease, context: UninstallContext): Promise<boolean> {

@@ -6,11 +6,12 @@ import { makeNode, makeReplica } from '../../../test/volume-builders.ts'
 import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { secrets } from '../../api/dependencies.ts'
 import { clusterResourceBindings, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
 import * as keys from '../../api/lodestone.ts'
 import { apiVersionOf, collectionPath, type K8sObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
 import { nodes } from '../../api/node.ts'
-import { clusterRoles } from '../../api/rbac.ts'
+import { clusterRoles, roles } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_LABELS,
@@ -39,6 +40,8 @@ const TYPES: ResourceType[] = [
   nodes,
   volumeManagers,
   clusterRoles,
+  roles,
+  secrets,
   leases,
 ]
 const NODE_LABEL = `vck.intelai.org/${'0a'.repeat(16)}-0123456789abc`
@@ -325,13 +328,22 @@ describe('a replica of Lodestone', () => {
     expect(find(mutatingWebhookConfigurations, 'lodestone')).toBeDefined()
   })
 
-  test('of a hub, whose pods and Lease are in this cluster, leads on', async () => {
+  test('of a hub whose pods are in this cluster keeps its role and its certificates', async () => {
     putAll()
     const announcement = { host: 'hub-1', version: '1.0.0', registration: 'x', elsewhere: true }
     const annotations = { [`${REPLICA_ANNOTATION_PREFIX}1`]: JSON.stringify(announcement) }
     putLease('hub_1', annotations, 60)
-    expect(await run('uninstall', '--yes')).toMatchObject({ status: 0, stderr: '' })
+    const namespace = NAME[1]
+    server.put(roles, named(roles, 'lodestone-election', { namespace }))
+    server.put(secrets, named(secrets, 'lodestone-certificates', { namespace }))
+    const { status: exit, stdout, stderr } = await run('uninstall', '--yes')
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
     expect(lease()?.metadata.annotations).toEqual(annotations)
+    expect(find(roles, 'lodestone-election', namespace)).toBeDefined()
+    expect(find(secrets, 'lodestone-certificates', namespace)).toBeDefined()
+    expect(stdout).toContain(
+      'kept: Secret lodestone-system/lodestone-certificates: replicas of Lease lodestone-system/lodestone, which serve another API server, may use it\n',
+    )
     expect(await run('check-install', '--gone')).toMatchObject({ status: 0 })
   })
 

@@ -18,6 +18,7 @@ import { readDuration } from '../options/read-values.ts'
 import { PLAIN_FORMATS, PLAIN_OUTPUT_OPTION, readFormat } from '../output.ts'
 import { removeTraces } from './apply.ts'
 import { deleteData, findData, hasManagers, listData } from './data.ts'
+import { findAllLeases, findLeases, isConfigured } from './find-leases.ts'
 import {
   type Candidate,
   type Choices,
@@ -29,7 +30,7 @@ import {
   pause,
   type UninstallContext,
 } from './gather.ts'
-import { deleteLease, findAllLeases, findLeases, hasLeader, isConfigured, withdraw } from './leader.ts'
+import { deleteLease, hasLeader, withdraw } from './leader.ts'
 import { limited, type Removed, type Report, renderReport } from './report.ts'
 
 export const uninstall: Command = {

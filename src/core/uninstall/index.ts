@@ -19,6 +19,8 @@ export interface UninstallOptions {
   now: number
   /** The objects that the installation consists of. */
   installed: readonly { type: ResourceType; object: K8sObject }[]
+  /** The Leases of replicas that run in this cluster and serve another API server. */
+  leasesElsewhere: readonly K8sObject[]
   /** The keys of the policies with workloads that run where Lodestone narrowed them. */
   narrowedPolicies: ReadonlySet<string>
 }
@@ -40,6 +42,6 @@ export function removalRules(options: UninstallOptions): RemovalRule[] {
     ...volumeRules,
     ...moverAccessRules,
     ...(options.deletesDefinitions ? [definitionRule] : []),
-    ...installedRules(options.installed),
+    ...installedRules(options.installed, options.leasesElsewhere),
   ]
 }

@@ -8,7 +8,7 @@ import { customResourceDefinitions } from '../../api/crds.ts'
 import { definitions } from '../../api/definition.ts'
 import { serviceAccounts } from '../../api/dependencies.ts'
 import { interpreterWebhookConfigurations } from '../../api/interpreter.ts'
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, keyOfObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import { type RoleBinding, roleBindings } from '../../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
@@ -52,14 +52,25 @@ function planRegistration(type: ResourceType, object: K8sObject): Removal {
 /**
  * The objects that `lodestone manifests` prints, and those that Lodestone creates for itself. Helm deletes the objects of its own release.
  *
- * @param objects with kind and name
+ * @param objects with kind and name.
+ * @param leasesElsewhere the Leases of replicas that serve another API server. Objects in their namespaces stay.
  */
-export function installedRules(objects: readonly { type: ResourceType; object: K8sObject }[]): RemovalRule[] {
+export function installedRules(
+  objects: readonly { type: ResourceType; object: K8sObject }[],
+  leasesElsewhere: readonly K8sObject[] = [],
+): RemovalRule[] {
   const byType = Map.groupBy(objects, ({ type }) => type)
   return [...byType].map(([type, members]) => ({
     type,
     names: members.map(({ object }) => nameOfObject(object)),
-    plan: (object) => (isOfHelm(object) ? NOTHING_TO_REMOVE : deletion(type, object)),
+    plan(object) {
+      if (isOfHelm(object)) return NOTHING_TO_REMOVE
+      const { namespace } = object.metadata
+      const lease = leasesElsewhere.find(({ metadata }) => namespace !== undefined && metadata.namespace === namespace)
+      if (!lease) return deletion(type, object)
+      const reason = `replicas of Lease ${keyOfObject(lease)}, which serve another API server, may use it`
+      return { removes: [], keeps: [reason] }
+    },
   }))
 }
 

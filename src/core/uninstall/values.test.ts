@@ -33,6 +33,7 @@ import { roleBindings } from '../../api/rbac.ts'
 import { mutatingWebhookConfigurations } from '../../api/registration.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { fnv1a } from '../../base/hash.ts'
+import { defined } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { dependedByLabel, karmadaDependedByLabel } from '../dependencies/names.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
@@ -51,6 +52,7 @@ const OPTIONS: UninstallOptions = {
   workloadKinds: SHIPPED_KINDS,
   now: Date.parse('2026-11-20T12:00:00Z'),
   installed: [],
+  leasesElsewhere: [],
   narrowedPolicies: new Set(),
 }
 
@@ -514,6 +516,19 @@ describe('in the table of rules', () => {
     const ofHelm = named(roleBindings, 'x', { annotations: { 'meta.helm.sh/release-name': 'lodestone' } })
     expect(rule?.plan(ofHelm)).toEqual({ removes: [], keeps: [] })
     expect(rule?.plan(named(roleBindings, 'x'))).toMatchObject({ write: { kind: 'delete' } })
+  })
+
+  test.each([
+    { what: 'in the namespace of a Lease of another API server stays', namespace: 'default', isDeleted: false },
+    { what: 'in another namespace is deleted', namespace: 'lodestone-system', isDeleted: true },
+    { what: 'of the whole cluster is deleted', namespace: undefined, isDeleted: true },
+  ])('an object of the installation $what', ({ namespace, isDeleted }) => {
+    const object = { ...named(roleBindings, 'x'), metadata: defined({ name: 'x', namespace }) }
+    const [rule] = installedRules([{ type: roleBindings, object }], [named(roleBindings, 'hub')])
+    const removal = rule?.plan(object)
+    expect(removal?.write !== undefined).toBe(isDeleted)
+    const user = 'replicas of Lease default/hub, which serve another API server, may use it'
+    expect(removal?.keeps).toEqual(isDeleted ? [] : [user])
   })
 })
 
