@@ -9,9 +9,10 @@ import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
 import { nameOfObject, objectKey } from '../api/meta.ts'
 import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { sortedUnique } from '../base/json.ts'
-import { dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
+import { ANY_REFERRER, dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
 import { occupiedClusters, targetClusters } from '../core/placement/binding-state.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { bindingNamed } from './workload.ts'
 
 /** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
 export function labeledClusterBindings({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
@@ -36,6 +37,16 @@ export function volumeClaimsTakenAlong(binding: ResourceBinding, store: ObjectSt
     ...store.byIndex(resourceBindings, 'volumeClaimOf', label),
   ])
   return sortedUnique(attached.filter(({ spec }) => isTakenAlong(spec, binding)).map(({ spec }) => spec.resource.name))
+}
+
+/** Yields the bindings whose workloads take a PersistentVolumeClaim along, some more than once. */
+export function* bindingsWithVolumeClaims(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
+  for (const claim of store.byIndex(resourceBindings, 'volumeClaimOf', ANY_REFERRER)) {
+    const referrers = (claim.spec.requiredBy ?? []).flatMap((snapshot) => bindingNamed(snapshot, store) ?? [])
+    for (const binding of [...referrers, ...labeledClusterBindings(claim, store)]) {
+      if (isTakenAlong(claim.spec, binding)) yield binding
+    }
+  }
 }
 
 function isTakenAlong(claim: ResourceBinding['spec'], { spec }: ResourceBinding): boolean {

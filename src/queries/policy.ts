@@ -19,6 +19,7 @@ import { candidateCount, kindOfKey, selectableKeys, selectorKeys, selects } from
 import { selectPolicy } from '../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { bindingsWithVolumeClaims } from './attached.ts'
 import { type ClusterScope, workloadsFor } from './permission.ts'
 import { bindingsOfWorkload } from './workload.ts'
 
@@ -86,6 +87,15 @@ export function mayBeDataBound(
   const reasons = [dataSourceClaims, ...workloadTypes(store)].map(({ kind }) => kind)
   const isUnknown = store.unavailable().some(({ type }) => reasons.includes(type.kind))
   return isUnknown || findDataBound(policy, store, clusterScopedClaims) !== undefined
+}
+
+/**
+ * Whether a PersistentVolumeClaim follows a workload of a policy. Without `propagateDeps`, Karmada would delete the claim in members, and what
+ * the workload has stored.
+ */
+export function propagatesVolumeClaims(policy: PropagationPolicy, store: ObjectStore): boolean {
+  for (const binding of bindingsWithVolumeClaims(store)) if (governs(policy, binding)) return true
+  return false
 }
 
 /** Whether a claim names the workload. */

@@ -9,7 +9,8 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../src/api/karmada.ts'
-import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../src/api/meta.ts'
+import { type K8sObject, LAST_APPLIED_ANNOTATION, nameOfObject, type ObjectMeta } from '../../src/api/meta.ts'
+import { karmadaDependedByLabel } from '../../src/core/dependencies/names.ts'
 import type { PropagateDepsMode } from '../../src/core/propagation-policy/decide.ts'
 import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { openPropagationPolicyLoop } from '../../src/reconcile/bindings/propagation-policy.ts'
@@ -57,6 +58,18 @@ const clusterPolicy = (spec: Partial<PropagationSpec> = {}) =>
   })
 const propagates = async () =>
   (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'app'))?.spec.propagateDeps
+/** Sets `propagateDeps` by a claim, deletes the claim, and expects that the field stays. */
+async function staysWithoutClaim() {
+  await policy()
+  const stored = await claim()
+  await expect.poll(propagates).toBe(true)
+
+  await store.delete(dataSourceClaims, stored)
+  await settle()
+
+  expect(await propagates()).toBe(true)
+  expect(written.length).toBe(1)
+}
 const clusterPropagates = async () =>
   (await store.read<PropagationPolicy>(clusterPropagationPolicies, undefined, 'app'))?.spec.propagateDeps
 const events = () =>
@@ -239,15 +252,7 @@ describe('a policy is left alone', () => {
 
   test('when the claim goes, until the release delay is over', async () => {
     start()
-    await policy()
-    const stored = await claim()
-    await expect.poll(propagates).toBe(true)
-
-    await store.delete(dataSourceClaims, stored)
-    await settle()
-
-    expect(await propagates()).toBe(true)
-    expect(written.length).toBe(1)
+    await staysWithoutClaim()
   })
 
   test('after a restart', async () => {
@@ -317,6 +322,19 @@ describe('propagateDeps that the loop set is removed', () => {
     start('never', AT_ONCE)
 
     await expect.poll(propagates).toBeUndefined()
+  })
+
+  test('but not while a PersistentVolumeClaim follows its workload', async () => {
+    const running = makeBinding({ propagateDeps: true, clusters: [{ name: 'member1', replicas: 2 }] })
+    const resource = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'disk' }
+    const referrer = nameOfObject(running)
+    const labels = { [karmadaDependedByLabel(referrer)]: 'id' }
+    const { placement: _, ...attached } = makeBinding({ resource, requiredBy: [referrer] }).spec
+    start('dataBound', AT_ONCE)
+    await store.create(resourceBindings, running)
+    const disk = makeBinding({}, { name: 'disk-persistentvolumeclaim', labels })
+    await store.create(resourceBindings, { ...disk, spec: attached })
+    await staysWithoutClaim()
   })
 
   test('but not while another claim is a reason for it', async () => {

@@ -7,6 +7,9 @@ import { fnv1a32 } from '../../base/hash.ts'
 /** Letters and digits that form no words (apimachinery, SafeEncodeString). */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 
+/** The key of an index for attached bindings of any referrer. */
+export const ANY_REFERRER = '*'
+
 /** Our label on attached bindings for a referrer. Its value is the permanent id of the referrer. */
 export function dependedByLabel(binding: { namespace?: string | undefined; name: string }): string {
   return DEPENDED_BY_LABEL_PREFIX + dependedByHash(binding)

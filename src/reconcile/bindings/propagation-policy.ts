@@ -26,6 +26,7 @@ import {
   mayBeDataBound,
   policiesAround,
   policiesSelecting,
+  propagatesVolumeClaims,
 } from '../../queries/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
@@ -37,7 +38,8 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
 
   /** Returns since when a policy with our `propagateDeps` has had no reason for it; undefined for any other policy. */
   function observe(key: string, policy: PropagationPolicy | undefined, context: ReconcileContext): number | undefined {
-    if (!policy || !isSetByUs(policy) || mayBeDataBound(policy, mode, context)) {
+    const isReleased = policy && isSetByUs(policy) && !mayBeDataBound(policy, mode, context)
+    if (!isReleased || propagatesVolumeClaims(policy, context.store)) {
       unboundSince.delete(key)
       return undefined
     }

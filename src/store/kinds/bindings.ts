@@ -32,6 +32,7 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
+import { ANY_REFERRER } from '../../core/dependencies/names.ts'
 import { hasNoChoice, hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
@@ -178,11 +179,12 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // Labels of attached bindings refer to the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
-      // PersistentVolumeClaims, by the same labels and those of Karmada's distributor.
-      volumeClaimOf: ({ metadata, spec }) =>
-        spec.resource.kind === persistentVolumeClaims.kind
-          ? Object.keys(metadata.labels ?? {}).filter(isReferrerLabel)
-          : [],
+      // Attached PersistentVolumeClaims, by the same labels and those of Karmada's distributor.
+      volumeClaimOf: ({ metadata, spec }) => {
+        const isClaim = spec.resource.kind === persistentVolumeClaims.kind
+        const labels = isClaim ? Object.keys(metadata.labels ?? {}).filter(isReferrerLabel) : []
+        return labels.length > 0 ? [...labels, ANY_REFERRER] : []
+      },
       // Bindings whose decision waits for a cluster that can take the workload.
       waiting: ({ metadata, spec }) =>
         isWaiting(readDecision(metadata.annotations), spec.clusters) ? [ANY_CLUSTER] : [],
