@@ -1,12 +1,12 @@
 /** Reads the objects of an API server page by page, and plans what an uninstallation removes from each. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { installedObjects } from '../../app/roles/uninstall-roles.ts'
 import { type Clock, sleep } from '../../base/time/clock.ts'
-import { policyOfNarrowed } from '../../core/uninstall/bindings.ts'
 import { removalRules } from '../../core/uninstall/index.ts'
+import { type BindingUse, type Harm, policiesToKeep, useOfBinding } from '../../core/uninstall/kept-policies.ts'
 import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
@@ -80,7 +80,7 @@ export async function gatherTraces(context: UninstallContext, choices: Choices):
     now: context.now(),
     installed: installedObjects(config),
     leasesElsewhere: elsewhere.leases,
-    narrowedPolicies: choices.restores ? new Set() : await findNarrowedPolicies(context),
+    keptPolicies: choices.restores ? new Map() : await findKeptPolicies(context),
   })
   const gathered = await gatherBy(rules, context)
   return { ...gathered, unreadable: [...elsewhere.unreadable, ...gathered.unreadable] }
@@ -129,21 +129,21 @@ export function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403
 }
 
-async function findNarrowedPolicies(context: UninstallContext): Promise<Set<string>> {
-  const narrowed = new Set<string>()
+async function findKeptPolicies(context: UninstallContext): Promise<ReadonlyMap<string, Harm>> {
+  const uses: BindingUse[] = []
   for (const type of [resourceBindings, clusterResourceBindings]) {
     try {
-      const keys = await collectObjects(type, context, (object) => {
-        const policy = policyOfNarrowed(object as ResourceBinding)
-        return policy ? [objectKey(policy.namespace, policy.name)] : []
+      const found = await collectObjects(type, context, (object) => {
+        const use = useOfBinding(object as ResourceBinding)
+        return use ? [use] : []
       })
-      for (const key of keys) narrowed.add(key)
+      for (const use of found) uses.push(use)
     } catch (error) {
       // The rule of bindings reports it.
       if (!isForbidden(error)) throw error
     }
   }
-  return narrowed
+  return policiesToKeep(uses)
 }
 
 async function findCandidates(rule: RemovalRule, context: UninstallContext): Promise<Candidate[]> {

@@ -13,8 +13,8 @@ import { defined, jsonEqual } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { planAttachedBinding } from '../dependencies/plan-attached.ts'
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
-import { hasTarget, isSuspended, withoutScheduling } from '../placement/binding-state.ts'
-import { BASE_OF_POLICY, isNarrowing, OUR_ANNOTATIONS, readAnnotations } from '../resource-binding/annotations.ts'
+import { isSuspended, withoutScheduling } from '../placement/binding-state.ts'
+import { BASE_OF_POLICY, OUR_ANNOTATIONS, readAnnotations } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import { change, type Removal, type RemovalRule, withoutFinalizer, withoutKeys } from './removal.ts'
 
@@ -32,15 +32,6 @@ function policyOfBase({ metadata }: K8sObject) {
   const reference = policyReferenceOf(metadata)
   if (!reference || readAnnotations(metadata.annotations).base !== BASE_OF_POLICY) return undefined
   return { type: policyTypeIn(reference.namespace), ...reference }
-}
-
-/** The policy of a binding whose workload runs where Lodestone narrowed it; undefined for any other binding. */
-export function policyOfNarrowed({
-  metadata,
-  spec,
-}: ResourceBinding): { namespace?: string; name: string } | undefined {
-  const isNarrowed = isNarrowing(readAnnotations(metadata.annotations).locality)
-  return isNarrowed && hasTarget(spec) ? policyReferenceOf(metadata) : undefined
 }
 
 function planBinding(binding: ResourceBinding, restores: boolean, policy: PropagationPolicy | undefined): Removal {

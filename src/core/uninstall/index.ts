@@ -3,6 +3,7 @@ import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { bindingRules } from './bindings.ts'
 import { admissionRules, definitionRule, installedRules, moverAccessRules } from './installation.ts'
+import type { Harm } from './kept-policies.ts'
 import { checkRule } from './kueue.ts'
 import { policyRules } from './policies.ts'
 import type { RemovalRule } from './removal.ts'
@@ -21,8 +22,8 @@ export interface UninstallOptions {
   installed: readonly { type: ResourceType; object: K8sObject }[]
   /** The Leases of replicas that run in this cluster and serve another API server. */
   leasesElsewhere: readonly K8sObject[]
-  /** The keys of the policies with workloads that run where Lodestone narrowed them. */
-  narrowedPolicies: ReadonlySet<string>
+  /** The policies whose `propagateDeps` stays, by key, with what Karmada would do without it. */
+  keptPolicies: ReadonlyMap<string, Harm>
 }
 
 /**
@@ -33,7 +34,7 @@ export function removalRules(options: UninstallOptions): RemovalRule[] {
   const { restores, workloadKinds } = options
   return [
     ...admissionRules,
-    ...policyRules(restores ? new Set() : options.narrowedPolicies),
+    ...policyRules(restores ? new Map() : options.keptPolicies),
     ...bindingRules(restores),
     checkRule(options.now),
     ...claimRules,

@@ -10,22 +10,25 @@ import { keyOfObject } from '../../api/meta.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
 import { planPolicy } from '../propagation-policy/plan.ts'
+import type { Harm } from './kept-policies.ts'
 import { change, type Removal, type RemovalRule, withoutKeys } from './removal.ts'
 
-/**
- * @param narrowed the keys of the policies with workloads that run where Lodestone narrowed them. A change of its spec makes Karmada write
- *   its placement into their bindings (karmada, pkg/detector/policy.go), and so moves them. Empty if they may move.
- */
-export function policyRules(narrowed: ReadonlySet<string>): RemovalRule[] {
+const HARMS: Readonly<Record<Harm, string>> = {
+  moves: 'move the narrowed workloads of the policy',
+  deletesVolumeClaims: 'delete PersistentVolumeClaims of its workloads in members',
+}
+
+/** @param kept the policies whose `propagateDeps` stays, by key, with what Karmada would do without it; none if it may do that */
+export function policyRules(kept: ReadonlyMap<string, Harm>): RemovalRule[] {
   return [propagationPolicies, clusterPropagationPolicies].map((type) => ({
     type,
-    plan: (object) => planPolicyRemoval(object as PropagationPolicy, narrowed),
+    plan: (object) => planPolicyRemoval(object as PropagationPolicy, kept),
   }))
 }
 
 const FIELD = 'spec.propagateDeps'
 
-function planPolicyRemoval(policy: PropagationPolicy, narrowed: ReadonlySet<string>): Removal {
+function planPolicyRemoval(policy: PropagationPolicy, kept: ReadonlyMap<string, Harm>): Removal {
   const type = policyTypeIn(policy.metadata.namespace)
   const isDeclared = declarationsIn(policy)(
     ['metadata', 'annotations', PROPAGATE_DEPS_ANNOTATION],
@@ -37,10 +40,8 @@ function planPolicyRemoval(policy: PropagationPolicy, narrowed: ReadonlySet<stri
   const removes = removed.map((key) => `annotation ${key}`)
   const released = release(policy)
   if (!released) return change(type, policy, object, removes)
-  if (narrowed.has(keyOfObject(policy))) {
-    const why = `${FIELD}: true; without it Karmada would move the narrowed workloads of the policy`
-    return change(type, policy, object, removes, [why])
-  }
+  const harm = kept.get(keyOfObject(policy))
+  if (harm) return change(type, policy, object, removes, [`${FIELD}: true; without it Karmada would ${HARMS[harm]}`])
   const changed: PropagationPolicy = { ...object, spec: released.spec }
   return change(type, policy, changed, [FIELD, ...removes])
 }

@@ -37,7 +37,7 @@ import { defined } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { dependedByLabel, karmadaDependedByLabel } from '../dependencies/names.ts'
 import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
-import { policyOfNarrowed } from './bindings.ts'
+import { bindingRules } from './bindings.ts'
 import { removalRules, type UninstallOptions } from './index.ts'
 import { installedRules } from './installation.ts'
 import { checkRule } from './kueue.ts'
@@ -53,7 +53,7 @@ const OPTIONS: UninstallOptions = {
   now: Date.parse('2026-11-20T12:00:00Z'),
   installed: [],
   leasesElsewhere: [],
-  narrowedPolicies: new Set(),
+  keptPolicies: new Map(),
 }
 
 function plan(
@@ -443,15 +443,26 @@ describe('is deleted:', () => {
 })
 
 describe('is kept with a reason:', () => {
-  test('propagateDeps of a policy with narrowed workloads, which Karmada would move', () => {
+  test.each([
+    {
+      name: 'narrowed workloads, which Karmada would move',
+      harm: 'moves',
+      why: 'move the narrowed workloads of the policy',
+    },
+    {
+      name: 'volume claims, which Karmada would delete',
+      harm: 'deletesVolumeClaims',
+      why: 'delete PersistentVolumeClaims of its workloads in members',
+    },
+  ] as const)('propagateDeps of a policy with $name', ({ harm, why }) => {
     const annotations = { [keys.PROPAGATE_DEPS_SET_ANNOTATION]: 'true' }
     const policy = makePolicy({ propagateDeps: true }, { annotations })
-    const options = { narrowedPolicies: new Set(['default/app']) }
+    const options = { keptPolicies: new Map([['default/app', harm]]) }
     expect(remaining(propagationPolicies, policy, options)).toEqual(
       makePolicy({ propagateDeps: true }, { annotations: {} }),
     )
     expect(plan(propagationPolicies, policy, options).keeps).toEqual([
-      'spec.propagateDeps: true; without it Karmada would move the narrowed workloads of the policy',
+      `spec.propagateDeps: true; without it Karmada would ${why}`,
     ])
     expect(remaining(propagationPolicies, policy, { ...options, restores: true })).toEqual(
       makePolicy({}, { annotations: {} }),
@@ -501,8 +512,8 @@ describe('in the table of rules', () => {
 
   test('policies precede bindings, which show that workloads are narrowed', () => {
     const kinds = removalRules(OPTIONS).map(({ type }) => type.kind)
-    expect(policyRules(new Set()).map(({ type }) => kinds.indexOf(type.kind))).toEqual([5, 6])
-    expect(kinds.indexOf('ResourceBinding')).toBe(7)
+    const rules = [...policyRules(new Map()), ...bindingRules(false)]
+    expect(rules.map(({ type }) => kinds.indexOf(type.kind))).toEqual([5, 6, 7, 8])
   })
 
   test('the checks of Kueue end before the claims for which they wait', () => {
@@ -530,15 +541,6 @@ describe('in the table of rules', () => {
     const user = 'replicas of Lease default/hub, which serve another API server, may use it'
     expect(removal?.keeps).toEqual(isDeleted ? [] : [user])
   })
-})
-
-test.each([
-  { name: 'runs narrowed', spec: { clusters: [{ name: 'member2' }] }, want: { namespace: 'default', name: 'app' } },
-  { name: 'is narrowed and not scheduled', spec: {}, want: undefined },
-])('the policy of a binding that $name', ({ spec, want }) => {
-  expect(
-    policyOfNarrowed(makeBinding(spec, { annotations: decided({ [keys.LOCALITY_ANNOTATION]: LOCALITY }) })),
-  ).toEqual(want)
 })
 
 test('data is found in VolumeManagers and in annotations of nodes, each directory once', () => {
