@@ -68,8 +68,10 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
     const key = keyOfObject(binding)
     const { spec } = binding
     const data = dataOf(binding, world)
-    const isUnscheduled = (!isOnHold(spec) && !isScheduled(binding, fleet)) || isToBeFreed(binding, data)
-    const isKnown = isUnscheduled && unscheduled.add(key, binding, data)
+    const isTried = !isOnHold(spec) && !isScheduled(binding, fleet)
+    const isFreed = isToBeFreed(binding, data)
+    const isUnscheduled = isTried || isFreed
+    const isKnown = isUnscheduled && unscheduled.add(key, binding, { data, isTried, isFreed })
     if (!isKnown) {
       const targets = targetClusters(spec)
       for (const name of targets) addTo(byCluster, name, key)
@@ -113,6 +115,15 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   }
 }
 
+/** The state of a workload before its decision. */
+interface Unscheduled {
+  data: WorkloadData
+  /** Whether the scheduler tries to place it now. */
+  isTried: boolean
+  /** Whether the scheduler tries to place it after the next decision, which frees it of its data. */
+  isFreed: boolean
+}
+
 /**
  * The workloads that the scheduler still tries to place, and those that it tries to place after the next decision. Each cluster of its placement
  * may matter to such a workload. Any other workload on hold depends on the clusters of its data only.
@@ -132,17 +143,14 @@ class UnscheduledBindings {
   }
 
   /** Returns whether `concernedBy` says all about the binding: then its data does not matter. The data of one on hold may end its hold. */
-  add(key: string, binding: ResourceBinding, data: WorkloadData): boolean {
+  add(key: string, binding: ResourceBinding, { data, isTried, isFreed }: Unscheduled): boolean {
     const { spec } = binding
     const isWaiting = isOnHold(spec)
     const isOther = hasTarget(spec) || (isSuspended(spec) && !isWaiting) || hasNoFit(binding) || countsClusters(spec)
     if (isOther) {
-      const losses = this.#fewestLosses(binding, data)
-      for (const groups of this.#groupsToCome(binding, data)) {
-        const byLosses = this.#byGroups.get(groups) ?? new Map<number, string[]>()
-        this.#byGroups.set(groups, byLosses)
-        addTo(byLosses, losses, key)
-      }
+      if (isTried) this.#addByGroups(key, this.#groupsTried(binding), this.#fewestLosses(binding, data))
+      // The last clusters of a smaller choice are among those around the workload.
+      if (isFreed) this.#addByGroups(key, this.#groupsToCome(binding), Math.max(2, this.#allButOne(binding)))
       return false
     }
     for (const choice of schedulerChoices(predictOutcome(binding, this.#world, { isQueued: false }))) {
@@ -152,6 +160,14 @@ class UnscheduledBindings {
       addTo(choices, choice, key)
     }
     return !isWaiting
+  }
+
+  #addByGroups(key: string, placements: Iterable<readonly Group[]>, losses: number): void {
+    for (const groups of placements) {
+      const byLosses = this.#byGroups.get(groups) ?? new Map<number, string[]>()
+      this.#byGroups.set(groups, byLosses)
+      addTo(byLosses, losses, key)
+    }
   }
 
   /**
@@ -165,6 +181,11 @@ class UnscheduledBindings {
     const isFound = accepting?.every((name) => around.has(name)) === true
     // What comes after a choice depends on all of its clusters.
     if (!isFound || idle.later || queued.later) return 1
+    return this.#allButOne(binding)
+  }
+
+  /** Returns how many clusters must be lost until a choice of the scheduler has one left, at least 1. */
+  #allButOne(binding: ResourceBinding): number {
     return Math.max(1, Math.min(...this.#choicesOf(binding).map(({ length }) => length - 1)))
   }
 
@@ -178,13 +199,17 @@ class UnscheduledBindings {
     return [idle, queued].flatMap(schedulerChoices)
   }
 
-  /** The groups of the stored placement. A narrowing to too few clusters may end, and one without a claim: then those of the decisions too. */
-  #groupsToCome(binding: ResourceBinding, data: WorkloadData): Set<readonly Group[]> {
-    const { fleet } = this.#world
-    const stored = fleet.groupsOf(binding.spec)
-    if (!countsClusters(binding.spec) && !isToBeFreed(binding, data)) return new Set([stored])
+  /** The groups of the stored placement. If clusters are counted, those of the decision too: it may end a narrowing to too few clusters. */
+  #groupsTried(binding: ResourceBinding): Set<readonly Group[]> {
+    const stored = this.#world.fleet.groupsOf(binding.spec)
+    const [decided = stored] = countsClusters(binding.spec) ? this.#groupsToCome(binding) : []
+    return new Set([stored, decided])
+  }
+
+  /** The groups of the next decision, and of that after a waiting time. */
+  #groupsToCome(binding: ResourceBinding): Set<readonly Group[]> {
     const { first, later = first } = predictOutcome(binding, this.#world, { isQueued: false })
-    return new Set([stored, ...[first, later].map(({ decision }) => fleet.groupsOf(decision.binding.spec))])
+    return new Set([first, later].map(({ decision }) => this.#world.fleet.groupsOf(decision.binding.spec)))
   }
 
   /** Returns the keys of those that a loss of clusters may concern. A smaller choice is no effect, and no choice does not get worse. */
