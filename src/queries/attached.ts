@@ -10,9 +10,10 @@ import { nameOfObject, objectKey } from '../api/meta.ts'
 import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { sortedUnique } from '../base/json.ts'
 import { ANY_REFERRER, dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
 import { occupiedClusters, targetClusters } from '../core/placement/binding-state.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { bindingNamed } from './workload.ts'
+import { bindingNamed, readObjectBinding } from './workload.ts'
 
 /** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
 export function labeledClusterBindings({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
@@ -32,11 +33,40 @@ export function attachedTo(binding: ResourceBinding, store: ObjectStore): Resour
  * binding, by Lodestone or by Karmada, and no policy of their own keeps them where the workload runs.
  */
 export function volumeClaimsTakenAlong(binding: ResourceBinding, store: ObjectStore): string[] {
+  const attached = referrerLabels(binding).flatMap((label) => store.byIndex(resourceBindings, 'volumeClaimOf', label))
+  return namesTakenAlong(attached, binding)
+}
+
+/**
+ * As `volumeClaimsTakenAlong`, for one binding of a store that need not cache them: it reads those of the PersistentVolumeClaims that the workload
+ * names.
+ */
+export async function readVolumeClaimsTakenAlong(
+  binding: ResourceBinding,
+  { metadata: { namespace = '' }, dependencies }: Workload,
+  store: ObjectStore,
+): Promise<string[]> {
+  if (!binding.spec.propagateDeps) return []
+  const named = dependencies.references.filter(({ kind }) => kind === persistentVolumeClaims.kind)
+  const read = await Promise.all(
+    named.map(({ name = '', ...reference }) => readObjectBinding({ ...reference, name, namespace }, store)),
+  )
+  const labels = referrerLabels(binding)
+  const attached = read.flatMap((claim) => {
+    const { labels: own = {} } = claim?.metadata ?? {}
+    return claim && labels.some((label) => Object.hasOwn(own, label)) ? [claim] : []
+  })
+  return namesTakenAlong(attached, binding)
+}
+
+/** The labels of bindings that are attached to a binding, by Lodestone and by Karmada. */
+function referrerLabels(binding: ResourceBinding): string[] {
   const referrer = nameOfObject(binding)
-  const attached = [dependedByLabel(referrer), karmadaDependedByLabel(referrer)].flatMap((label) => [
-    ...store.byIndex(resourceBindings, 'volumeClaimOf', label),
-  ])
-  return sortedUnique(attached.filter(({ spec }) => isTakenAlong(spec, binding)).map(({ spec }) => spec.resource.name))
+  return [dependedByLabel(referrer), karmadaDependedByLabel(referrer)]
+}
+
+function namesTakenAlong(claims: readonly ResourceBinding[], binding: ResourceBinding): string[] {
+  return sortedUnique(claims.filter(({ spec }) => isTakenAlong(spec, binding)).map(({ spec }) => spec.resource.name))
 }
 
 /** Yields the bindings whose workloads take a PersistentVolumeClaim along, some more than once. */

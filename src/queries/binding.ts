@@ -38,6 +38,8 @@ interface BindingContext extends Present {
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
   /** The VolumeManagers of the workload with their locations; read from the store if absent. */
   volumes?: readonly ClaimAnswer[]
+  /** The PersistentVolumeClaims that the workload takes along; read from the store if absent. */
+  volumeClaims?: readonly string[]
 }
 
 /** Gathers the input of the decision on a binding, for admission, the loop and the command line. */
@@ -45,7 +47,7 @@ export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
   { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds, matrix }: BindingContext,
-  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: BindingOptions = {},
+  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store), volumeClaims: given }: BindingOptions = {},
 ): BindingInput {
   const policy = bindingPolicy(binding, store)
   const claimsUnknown = whyClaimsUnknown(store)
@@ -53,8 +55,8 @@ export function gatherBindingInput(
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
     .map((claim) => locateClaim(claim, claimSource(claim, store), now))
-  const volumeClaims =
-    binding.spec.propagateDeps && claims.length + volumes.length > 0 ? volumeClaimsTakenAlong(binding, store) : []
+  const mayTakeAlong = binding.spec.propagateDeps && claims.length + volumes.length > 0
+  const volumeClaims = given ?? (mayTakeAlong ? volumeClaimsTakenAlong(binding, store) : [])
   return {
     binding,
     stored,

@@ -21,9 +21,10 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
-import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { dependedByLabel } from '../../core/dependencies/names.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { Answer } from '../../store/cluster/api-responses.fake.ts'
 import * as answers from '../../store/cluster/api-responses.fake.ts'
@@ -135,6 +136,45 @@ test.each([
 
   expect(stdout).toContain(`ResourceBinding default/app-rayjob: ${want}`)
   expect(stdout).toContain(why)
+})
+
+test.each([
+  { name: 'stays with its PersistentVolumeClaim', volumes: [{ persistentVolumeClaim: { claimName: 'disk' } }] },
+  { name: 'follows its data without a PersistentVolumeClaim', volumes: [] },
+])('a Deployment $name, as the loop decides', async ({ volumes }) => {
+  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
+  const annotations = {
+    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
+    'lodestone.dev/locality': JSON.stringify(locality),
+  }
+  const spec = {
+    placement: { clusterAffinity: { clusterNames: ['member1'] } },
+    clusters: [{ name: 'member1', replicas: 2 }],
+    propagateDeps: true,
+  }
+  const stored = makeBinding(spec, { uid: 'a', ...OWNED, annotations })
+  const referrer = nameOfObject(stored)
+  const disk = makeBinding(
+    {
+      resource: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'disk' },
+      requiredBy: [{ ...referrer, clusters: spec.clusters }],
+    },
+    { name: 'disk-persistentvolumeclaim', labels: { [dependedByLabel(referrer)]: 'id' } },
+  )
+  const deployment = makeObject('apps/v1', 'Deployment', 'app', { spec: { template: { spec: { volumes } } } })
+  const { stdout, stderr } = await explainFrom('deployment/app', [
+    [SHIPPED_KINDS.find('apps/v1', 'Deployment')?.type as ResourceType, deployment],
+    [dataSourceClaims, makeClaim()],
+    [dataSources, makeSource({ locality: { clusterNames: ['member2'] } })],
+    [propagationPolicies, makePolicy({ propagateDeps: true })],
+    [resourceBindings, stored],
+    [resourceBindings, disk],
+  ])
+
+  expect(stderr).toBe('')
+  const want = volumes.length > 0 ? 'Kept' : 'Narrowed'
+  expect(stdout).toContain(`ResourceBinding default/app-deployment: ${want}`)
+  expect(stdout.includes('Karmada would delete PersistentVolumeClaim disk')).toBe(want === 'Kept')
 })
 
 test('a Secret on a hub is explained from its binding alone', async () => {

@@ -12,6 +12,7 @@ import { configuredTransferMatrix } from '../../app/config/transfer-costs-config
 import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { interpretWorkload } from '../../core/dependencies/workload.ts'
 import {
   type DecidedAnnotations,
   type LocalityAnnotation,
@@ -22,6 +23,7 @@ import { deriveBinding, otherBindingClause, selectPolicy } from '../../core/reso
 import type { BindingInput } from '../../core/resource-binding/input.ts'
 import { planBinding } from '../../core/resource-binding/plan.ts'
 import { isOrphaned } from '../../core/resource-binding/rules/orphaned.ts'
+import { readVolumeClaimsTakenAlong } from '../../queries/attached.ts'
 import { bindingPolicy, gatherBindingInput } from '../../queries/binding.ts'
 import { readVolumes } from '../../queries/volume-locations.ts'
 import { readBindingByName } from '../../queries/workload.ts'
@@ -81,7 +83,9 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
   }
-  const gathered = binding && gatherBindingInput(binding, stored, settings, { volumes })
+  const volumeClaims =
+    object && binding ? await readVolumeClaimsTakenAlong(binding, interpretWorkload(object, kinds), store) : []
+  const gathered = binding && gatherBindingInput(binding, stored, settings, { volumes, volumeClaims })
   const input = gathered && (!isFolder && isKeptAsOrphaned(gathered) ? { ...gathered, isOrphaned: true } : gathered)
   return {
     workload,
