@@ -54,6 +54,11 @@ test.each<{ name: string; other: ReturnType<typeof attached>; of?: typeof bindin
     of: makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] }),
     want: undefined,
   },
+  {
+    name: 'none of another namespace, with labels of this workload',
+    other: { ...attached(), metadata: { ...attached().metadata, namespace: 'tenant' } },
+    want: undefined,
+  },
 ])('a workload with a claim of data takes along $name', async ({ other, of = binding, want }) => {
   const store = await storeOf([of, other, makeClaim(), makeSource()])
   expect(gatherBindingInput(of, of, { store, now: NOW }).volumeClaims).toEqual(want)

@@ -66,7 +66,7 @@ function referrerLabels(binding: ResourceBinding): string[] {
 }
 
 function namesTakenAlong(claims: readonly ResourceBinding[], binding: ResourceBinding): string[] {
-  return sortedUnique(claims.filter(({ spec }) => isTakenAlong(spec, binding)).map(({ spec }) => spec.resource.name))
+  return sortedUnique(claims.filter((claim) => isTakenAlong(claim, binding)).map(({ spec }) => spec.resource.name))
 }
 
 /** Yields the bindings whose workloads take a PersistentVolumeClaim along, some more than once. */
@@ -74,14 +74,16 @@ export function* bindingsWithVolumeClaims(store: ObjectStore): Generator<Resourc
   for (const claim of store.byIndex(resourceBindings, 'volumeClaimOf', ANY_REFERRER)) {
     const referrers = (claim.spec.requiredBy ?? []).flatMap((snapshot) => bindingNamed(snapshot, store) ?? [])
     for (const binding of [...referrers, ...labeledClusterBindings(claim, store)]) {
-      if (isTakenAlong(claim.spec, binding)) yield binding
+      if (isTakenAlong(claim, binding)) yield binding
     }
   }
 }
 
-function isTakenAlong(claim: ResourceBinding['spec'], { spec }: ResourceBinding): boolean {
-  if (claim.preserveResourcesOnDeletion) return false
-  const own = targetClusters(claim)
+/** The labels and referrers of a binding may be forged: those of another namespace do not count. A cluster-scoped workload has no namespace. */
+function isTakenAlong(claim: ResourceBinding, { metadata: { namespace }, spec }: ResourceBinding): boolean {
+  const isForeign = namespace !== undefined && claim.metadata.namespace !== namespace
+  if (isForeign || claim.spec.preserveResourcesOnDeletion) return false
+  const own = targetClusters(claim.spec)
   return occupiedClusters(spec).some((name) => !own.includes(name))
 }
 

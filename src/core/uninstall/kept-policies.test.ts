@@ -43,6 +43,11 @@ test.each([
     bindings: [workload, following('PersistentVolumeClaim', { preserveResourcesOnDeletion: true })],
     want: undefined,
   },
+  {
+    name: 'of a workload whose volume claim is of another namespace',
+    bindings: [workload, { ...claim, metadata: { ...claim.metadata, namespace: 'tenant' } }],
+    want: undefined,
+  },
   { name: 'of a narrowed workload with a volume claim', bindings: [claim, makeBinding(runs, narrowed)], want: 'moves' },
 ])('the policy $name is kept: $want', ({ bindings, want }) => {
   const kept = policiesToKeep(bindings.flatMap((binding) => useOfBinding(binding) ?? []))

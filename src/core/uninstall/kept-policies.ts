@@ -27,7 +27,11 @@ export function useOfBinding(binding: ResourceBinding): BindingUse | undefined {
   const reference = policyReferenceOf(metadata)
   const policy = reference && objectKey(reference.namespace, reference.name)
   const isClaim = spec.resource.kind === persistentVolumeClaims.kind && spec.preserveResourcesOnDeletion !== true
-  const follows = isClaim ? (spec.requiredBy ?? []).map(({ namespace, name }) => objectKey(namespace, name)) : []
+  // A binding of another namespace may be forged. A cluster-scoped workload has no namespace.
+  const referrers = (isClaim ? (spec.requiredBy ?? []) : []).filter(
+    ({ namespace }) => !namespace || namespace === metadata.namespace,
+  )
+  const follows = referrers.map(({ namespace, name }) => objectKey(namespace, name))
   if (policy === undefined && follows.length === 0) return undefined
   const isNarrowed = hasTarget(spec) && isNarrowing(readAnnotations(metadata.annotations).locality)
   return { key: keyOfObject(binding), policy, isNarrowed, follows }
