@@ -109,25 +109,33 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
 
   /** Whether the bucket exists. Throws when the responses do not prove either, or when they are not those of an S3 server. */
   async function exists(head: HttpResponse, bucket: string, signal: AbortSignal): Promise<boolean> {
-    const { status, headers } = head
-    const isAbsent = status === 404
-    const isRefused = !isAbsent && status >= 300 && !isRegionProof(headers, config)
+    const isAbsent = head.status === 404
     // Only a provider is known to read a bucket in its host name.
     const isNamed = pathStyle === true || isOfProvider(config)
-    if (!isAbsent && !isRefused && isNamed && hasS3Headers(headers)) return true
+    if (!isAbsent && !isRefused(head, config) && isNamed && hasS3Headers(head.headers)) return true
     // The response to HEAD has no body with a reason, and some servers have no headers of their own.
     const probe = await send({ method: 'GET', url: `${urlOf(bucket)}/?location` }, signal)
+    if (isAbsent) requireAbsence(head, probe, bucket)
+    else requirePresence(head, probe)
+    return !isAbsent
+  }
+
+  /** Throws unless two responses prove that there is no such bucket. */
+  function requireAbsence(head: HttpResponse, probe: HttpResponse, bucket: string): void {
+    if (probe.status < 300) throw http.refusal(head, FOUND_BY_GET)
+    if (RESERVED.test(bucket) && !RESERVED_HOST.test(base)) throw http.refusal(head, OTHER_ENDPOINT)
     const { code, detail, isAboutBucket } = readRefusal(probe.text)
-    if (isAbsent && probe.status < 300) throw http.refusal(head, FOUND_BY_GET)
-    if (isAbsent && RESERVED.test(bucket) && !RESERVED_HOST.test(base)) throw http.refusal(head, OTHER_ENDPOINT)
-    if (isAbsent && code === 'NoSuchBucket') return false
-    if (isAbsent && isAboutBucket && hasS3Headers(headers)) return false
-    if (isAbsent) throw http.refusal(head, detail ?? NO_S3)
-    if (isRefused && !(isAboutBucket && isInKnownRegion(head, config))) throw http.refusal(head, detail)
+    if (code === 'NoSuchBucket' || (isAboutBucket && hasS3Headers(head.headers))) return
+    throw http.refusal(head, detail ?? NO_S3)
+  }
+
+  /** Throws unless two responses prove that the bucket exists, in a server that speaks S3. */
+  function requirePresence(head: HttpResponse, probe: HttpResponse): void {
+    const { detail, isAboutBucket } = readRefusal(probe.text)
+    if (isRefused(head, config) && !(isAboutBucket && isInKnownRegion(head, config))) throw http.refusal(head, detail)
     if (listsBuckets(probe.text)) throw new LocalityError('rejected', `${head.what}: ${IGNORES_BUCKET}`)
-    if ([headers, probe.headers].some(hasS3Headers) || isS3Body(probe.text)) return true
-    if (status < 300) throw new LocalityError('invalidResponse', `${head.what}: ${NO_S3}`)
-    throw http.refusal(head, NO_S3)
+    if ([head, probe].some(({ headers }) => hasS3Headers(headers)) || isS3Body(probe.text)) return
+    throw head.status < 300 ? new LocalityError('invalidResponse', `${head.what}: ${NO_S3}`) : http.refusal(head, NO_S3)
   }
 
   return {
@@ -184,6 +192,11 @@ function regionOfData(named: string | undefined, { extra, endpoint, regionMappin
 function isOfProvider({ extra, endpoint }: Pick<SystemConfig, 'extra' | 'endpoint'>): boolean {
   const ofHost = endpoint.urls.some((url) => providerOfHost(new URL(url).hostname) !== undefined)
   return ofHost || extra['provider'] !== undefined
+}
+
+/** Whether the server refuses a request about a bucket, and does not prove with a region that it has this bucket. */
+function isRefused({ status, headers }: HttpResponse, config: SystemConfig): boolean {
+  return status >= 300 && !isRegionProof(headers, config)
 }
 
 /**
