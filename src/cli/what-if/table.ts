@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { dataSources } from '../../api/data-source.ts'
 import { clusters } from '../../api/karmada.ts'
+import { addTo } from '../../base/multimap.ts'
 import { answerOfSource } from '../../core/data-source/locate.ts'
 import { EFFECT_NAMES } from '../../core/what-if/effect.ts'
 import type { Answer, Fleet } from '../../queries/what-if/ask.ts'
@@ -85,9 +86,7 @@ function dataWithoutCopy(store: ObjectStore): ReadonlyMap<string, LocatedData[]>
     const [only, second] = answer.kind === 'located' ? answer.clusters : []
     if (answer.kind !== 'located' || only === undefined || second !== undefined) continue
     const data = { source: source.metadata.name ?? '', bytes: answer.bytes }
-    const known = found.get(only)
-    if (known) known.push(data)
-    else found.set(only, [data])
+    addTo(found, only, data)
   }
   for (const data of found.values())
     data.sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0) || (a.source < b.source ? -1 : 1))

@@ -1,5 +1,6 @@
 /** Compiles the affinity of a placement into a filter of clusters that evaluates each name once. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { addTo } from '../../base/multimap.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
 import { affinityTerms, type ClusterLookup } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
@@ -41,11 +42,7 @@ export function placementFilter(
   }
   const byName = new Map<string, ClusterFilter[]>()
   for (const filter of filters) {
-    for (const name of filter.named ?? []) {
-      const known = byName.get(name)
-      if (known) known.push(filter)
-      else byName.set(name, [filter])
-    }
+    for (const name of filter.named ?? []) addTo(byName, name, filter)
   }
   const unnamed = filters.filter(({ named }) => named === undefined)
   const comparisonsEach = comparisons(

@@ -18,6 +18,7 @@ import { withoutClusters } from '../placement/cluster-filter.ts'
 import { maxClusters, minClusters, spreadCheck } from '../placement/spread.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
+import { findEviction } from './evict.ts'
 import type { Fleet, Group } from './fleet.ts'
 
 export interface Schedule {
@@ -195,8 +196,22 @@ function acceptedIn(group: Group, spec: BindingSpec, refuses: Refusal): readonly
 }
 
 /** The groups that the scheduler tries: it begins with the one that it chose last, or with the first (pkg/scheduler/helper.go, getAffinityIndex). */
-export function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
+function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly Group[] {
   const groups = fleet.groupsOf(spec)
   const begin = groups.findIndex(({ name }) => name === status?.schedulerObservingAffinityName)
   return groups.slice(Math.max(0, begin))
+}
+
+/**
+ * Whether the workload runs, and may stay in each of its clusters. If not, the scheduler tries to find another one. So it does if it begins with a
+ * group without one of them, or needs further clusters.
+ */
+export function isScheduled(binding: ResourceBinding, fleet: Fleet): boolean {
+  const { spec } = binding
+  const targets = targetClusters(spec)
+  const [group] = groupsToTry(binding, fleet)
+  const evicted = evictedClusters(spec)
+  const mayStay = (name: string) => group?.allows(name) === true && !fleet.isGone(name) && !evicted.has(name)
+  const isEnough = targets.length > 0 && targets.length >= minClusters(spec.placement)
+  return isEnough && targets.every(mayStay) && findEviction(binding, fleet) === undefined
 }
