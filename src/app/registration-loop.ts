@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { CLAIMED_WORKLOADS_POLICY, validatingAdmissionPolicies } from '../api/admission-policy.ts'
+import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { apiVersionOf } from '../api/meta.ts'
@@ -14,6 +15,7 @@ import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
   type Replica,
+  type WebhookConfiguration,
 } from '../api/registration.ts'
 import { listDigest } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
@@ -40,7 +42,7 @@ import { guardWrites } from '../store/guarded-store.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { CertificateSource } from '../tls/source.ts'
+import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import type { Interpreter } from '../webhooks/interpreter.ts'
 import type { Config } from './config/config.ts'
 import { DENIED_REMEDY, type LeadershipState } from './election.ts'
@@ -93,48 +95,48 @@ export function startRegistration(input: RegistrationInput): Loop {
 
   async function reconcile(): Promise<void> {
     const served = certificates.current()
-    const wanted = wantedRegistration(config, served)
-    const wantedOfKarmada = interpreter && wantedInterpreterRegistration(config, interpreter.types, served)
-    const own: Replica = {
-      host: hostname(),
-      version: VERSION,
-      registration: listDigest(
-        [...wanted, ...(wantedOfKarmada ? [wantedOfKarmada] : []), ...wantedAbsencePolicies(config)].map(
-          registeredDigest,
-        ),
-      ),
-      ...(served.caBundlePem !== undefined && { ca: listDigest([served.caBundlePem]) }),
-      ...(input.hasLeaseElsewhere && { elsewhere: true }),
+    const wanted: WantedRegistrations = {
+      admission: wantedRegistration(config, served),
+      interpreter: interpreter && wantedInterpreterRegistration(config, interpreter.types, served),
     }
+    const own = describeReplica(wanted, served, input)
     const others = await replicas.announce(own)
     const term = leaderTerm(leadership, store)
     const context: RegistrarInput = { own, others, term, store }
     const keepsOtherCas = term === undefined || others.some(({ ca }) => ca !== own.ca)
-    const read = await readAdmissionRegistration(store, wanted, keepsOtherCas)
-    const results = [await registrars.admission.run(read, context)]
+    const read = await readAdmissionRegistration(store, wanted.admission, keepsOtherCas)
+    const admission = await registrars.admission.run(read, context)
     // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
     // starts.
-    if (results[0]?.isServed) state.registered()
-    // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
-    if (store.synced() && store.serves(resourceBindings)) {
-      // The policies are kept current although the interpreter cannot be registered, and the other way round: roles are granted one by one.
-      const parts = await Promise.allSettled([
-        readInterpreterRegistration(store, wantedOfKarmada, keepsOtherCas).then((readOfKarmada) =>
-          registrars.interpreter.run(readOfKarmada, context),
-        ),
-        keepPolicies(context),
-      ])
-      for (const part of parts) {
-        if (part.status === 'rejected') throw part.reason
-        if (part.value) results.push(part.value)
-      }
-    }
+    if (admission.isServed) state.registered()
+    const results = [admission, ...(await keepHubRegistrations(wanted.interpreter, keepsOtherCas, context))]
     // A new CA must not sign before all registrations have it.
     if (store.synced() && results.every(({ isServed }) => isServed)) state.published(served.caBundlePem)
     report(
       results.reduce((sum, { written }) => sum + written, 0),
       results.find(({ kept }) => kept)?.kept,
     )
+  }
+
+  /**
+   * Keeps the interpreter and the admission policies of a hub current. Each is kept although the other one cannot be: roles are granted one by one.
+   */
+  async function keepHubRegistrations(
+    wanted: InterpreterWebhookConfiguration | undefined,
+    keepsOtherCas: boolean,
+    context: RegistrarInput,
+  ): Promise<RegistrarResult[]> {
+    // Before it is synced, Lodestone neither knows whether this is a hub nor can answer queries.
+    if (!store.synced() || !store.serves(resourceBindings)) return []
+    const ended = await Promise.allSettled([keepInterpreter(), keepPolicies(context)])
+    return ended.flatMap((one) => {
+      if (one.status === 'rejected') throw one.reason
+      return one.value ?? []
+    })
+
+    async function keepInterpreter(): Promise<RegistrarResult> {
+      return registrars.interpreter.run(await readInterpreterRegistration(store, wanted, keepsOtherCas), context)
+    }
   }
 
   /** Keeps the admission policies current, if the installation created them. */
@@ -175,6 +177,28 @@ function remedyFor(error: unknown): string | undefined {
 function leaderTerm(state: LeadershipState, store: ObjectStore): LeaderTerm | undefined {
   const current = state.current()
   return current && { store: guardWrites(store, () => current.leadership.check()), sinceMs: current.sinceMs }
+}
+
+interface WantedRegistrations {
+  admission: readonly WebhookConfiguration[]
+  /** Undefined if Karmada does not ask Lodestone for dependencies. */
+  interpreter: InterpreterWebhookConfiguration | undefined
+}
+
+/** Describes this replica for the others: what it wants to register, and with which CA. */
+function describeReplica(
+  { admission, interpreter }: WantedRegistrations,
+  { caBundlePem }: ServingCertificates,
+  { config, hasLeaseElsewhere }: RegistrationInput,
+): Replica {
+  const wanted = [...admission, ...(interpreter ? [interpreter] : []), ...wantedAbsencePolicies(config)]
+  return {
+    host: hostname(),
+    version: VERSION,
+    registration: listDigest(wanted.map(registeredDigest)),
+    ...(caBundlePem !== undefined && { ca: listDigest([caBundlePem]) }),
+    ...(hasLeaseElsewhere && { elsewhere: true }),
+  }
 }
 
 function registeredDigest({ metadata: { annotations = {} } }: K8sObject): string {
