@@ -121,27 +121,36 @@ interface BaseCandidates {
  *   If it has a newer one, the detector writes that soon. A lazy policy counts only when the detector writes it: with a change of the workload.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
-  const { binding, stored, storedAnnotations } = input
+  const { binding, stored } = input
   const incoming = effectiveAffinity(binding.spec.placement)
-  const annotated = input.annotations.base
-  const isUnchanged = stored !== undefined && jsonEqual(incoming, effectiveAffinity(stored.spec.placement))
+  if (!stored || !jsonEqual(incoming, effectiveAffinity(stored.spec.placement))) return candidatesOfNew(input, incoming)
   // A write that takes the policy from a binding brings no other placement.
   const hasPolicy = policyReferenceOf(binding.metadata) !== undefined
-  if (!isUnchanged || (hasPolicy && changesOtherFields(binding, stored)) || appliesLazyPolicy(input)) {
-    if (!annotated || isOfDetector(input)) return { conditional: [], otherwise: incoming }
-    const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
-    // Reinvocation: the recorded base did not count (`keepRecordedBase`).
-    if (stored && input.policy?.lazy && jsonEqual(annotated, storedAnnotations.base))
-      ours.push({ base: effectiveAffinity(stored.spec.placement), condition: 'answered' })
-    return { conditional: ours, otherwise: incoming }
-  }
+  const isNew = (hasPolicy && changesOtherFields(binding, stored)) || appliesLazyPolicy(input)
+  return isNew ? candidatesOfNew(input, incoming) : candidatesOfStored(input, stored, incoming)
+}
+
+/** The candidates for an affinity that is another than the stored one, or that a policy brings anew. */
+function candidatesOfNew(input: ParsedInput, incoming: PlacementAffinity): BaseCandidates {
+  const { stored, annotations, storedAnnotations, policy } = input
+  const annotated = annotations.base
+  if (!annotated || isOfDetector(input)) return { conditional: [], otherwise: incoming }
+  const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
+  // Reinvocation: the recorded base did not count (`keepRecordedBase`).
+  if (stored && policy?.lazy && jsonEqual(annotated, storedAnnotations.base))
+    ours.push({ base: effectiveAffinity(stored.spec.placement), condition: 'answered' })
+  return { conditional: ours, otherwise: incoming }
+}
+
+/** The candidates for an affinity that is the stored one. */
+function candidatesOfStored(input: ParsedInput, stored: ResourceBinding, incoming: PlacementAffinity): BaseCandidates {
+  const annotated = input.annotations.base
+  const { base } = input.storedAnnotations
+  const ofPolicy = policyInForce(input)
   const conditional: BaseCandidate[] = []
   // Reinvocation: the decision for a new base can equal the stored affinity. This widens nothing, since the affinity is the stored one. The
   // next write uses the base of the policy again.
-  if (annotated && !jsonEqual(annotated, storedAnnotations.base))
-    conditional.push({ base: annotated, condition: 'answered' })
-  const ofPolicy = policyInForce(input)
-  const { base } = storedAnnotations
+  if (annotated && !jsonEqual(annotated, base)) conditional.push({ base: annotated, condition: 'answered' })
   // The usual case: there is nothing to choose.
   if (base && ofPolicy && jsonEqual(base, ofPolicy)) return { conditional, otherwise: base }
   const isLoop = !input.leavesMovesToLoop
