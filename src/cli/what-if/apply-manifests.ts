@@ -9,11 +9,18 @@ import { deriveBinding, otherBindingClause, templateReplicas } from '../../core/
 import { matchedPolicy } from '../../queries/policy.ts'
 import { objectBinding, otherBinding } from '../../queries/workload.ts'
 import { isCached } from '../../store/any-kind.ts'
+import type { Manifest } from '../../store/folder/manifests.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { allKinds, placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { objectTitle, placeManifests } from '../check/input/place-manifests.ts'
 import { applyManifest, keptNames } from '../check/review/apply-manifest.ts'
-import { isTemplate, openSession, reviewedType, reviewObject } from '../check/review/review-object.ts'
+import {
+  isTemplate,
+  openSession,
+  type ReviewSession,
+  reviewedType,
+  reviewObject,
+} from '../check/review/review-object.ts'
 import { UsageError } from '../command.ts'
 import { typeAmong } from '../kinds.ts'
 import { scopesOf } from '../scope.ts'
@@ -25,56 +32,70 @@ import { type SupposeContext, type Supposed, SuppositionError } from './supposed
  * only policies may be.
  */
 export async function applyManifests(
-  { given, from, onlyPolicies }: AppliedManifests,
+  manifests: AppliedManifests,
   supposed: Supposed,
   context: SupposeContext,
 ): Promise<void> {
-  const { workloads, namespace, signal } = context
-  const { store, changes, sentences, notes } = supposed
+  const { workloads, signal } = context
+  const { store, notes } = supposed
   const types = allKinds(workloads).map(({ type }) => type)
-  const scopes = scopesOf(
-    types,
-    given.manifests.map(({ object }) => object),
-  )
-  const { placed, findings } = placeManifests(given.manifests, scopes, namespace)
-  const [problem] = [...given.problems, ...findings.filter(({ id }) => id === 'invalid-manifest')]
-  if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`, problem.file)
-  if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
   const session = openSession({ ...context, store })
   const templates: K8sObject[] = []
   const policies: PropagationPolicy[] = []
-  for (const { object, file } of placed) {
+  for (const manifest of placedManifests(manifests, types, context)) {
     signal.throwIfAborted()
-    if (onlyPolicies && !isPolicy(object.kind))
-      throw new UsageError(`${file}: ${objectTitle(object)} is no policy; use --manifest for it`)
-    const { namespace: within, name = '' } = object.metadata
-    const stored = await store.read(reviewedType(object, session), within, name)
-    const applied = applyManifest(object, stored)
-    const { outcome, errors, after } = await reviewObject(applied, session, stored)
-    if (outcome === 'denied')
-      throw new SuppositionError(
-        `${file}: admission would reject ${objectTitle(object)}: ${errors.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
-        file,
-      )
-    sentences.add(`${objectTitle(object)} is applied`)
-    const type = typeAmong(types, object)
-    if (type && isCached(type, store)) changes.push(store.put(type, after))
-    const kept = keptNames(object, applied)
-    if (kept.length > 0) notes.push(keptNote(object, kept))
-    if (isPolicy(object.kind)) policies.push(after as PropagationPolicy)
-    if (isTemplate(object, session) && !isPlacementKind(type)) templates.push(after)
-    else if (!type) notes.push(`no decision reads ${objectTitle(object)}`)
+    const after = await admit(manifest, session, notes)
+    const type = typeAmong(types, after)
+    supposed.sentences.add(`${objectTitle(after)} is applied`)
+    if (type && isCached(type, store)) supposed.changes.push(store.put(type, after))
+    if (isPolicy(after.kind)) policies.push(after as PropagationPolicy)
+    if (isTemplate(after, session) && !isPlacementKind(type)) templates.push(after)
+    else if (!type) notes.push(`no decision reads ${objectTitle(after)}`)
   }
   // After all policies: the order of the manifests does not matter.
-  for (const template of templates) {
-    const binding = objectBinding(referenceOf(template), store)
-    if (binding) {
-      supposed.written.add(keyOfObject(binding))
-      if (movesReplicas(template, binding)) notes.push(replicasNote(template))
-    } else bindTemplate(template, supposed)
-  }
+  for (const template of templates) writeTemplate(template, supposed)
   await bindSelected(policies, supposed, context)
   notes.push(...policies.flatMap((policy) => (takesWorkloadsOver(policy) ? [preemptionNote(policy)] : [])))
+}
+
+/** Returns the manifests with the namespaces in which kubectl would create them. */
+function placedManifests(
+  { given, from, onlyPolicies }: AppliedManifests,
+  types: readonly ResourceType[],
+  { namespace }: SupposeContext,
+): readonly Manifest[] {
+  const objects = given.manifests.map(({ object }) => object)
+  const { placed, findings } = placeManifests(given.manifests, scopesOf(types, objects), namespace)
+  const [problem] = [...given.problems, ...findings.filter(({ id }) => id === 'invalid-manifest')]
+  if (problem) throw new SuppositionError(`${problem.file ?? from}: ${problem.message}`, problem.file)
+  if (placed.length === 0) throw new SuppositionError(`no manifest in ${from}`)
+  const other = onlyPolicies ? placed.find(({ object }) => !isPolicy(object.kind)) : undefined
+  if (other) throw new UsageError(`${other.file}: ${objectTitle(other.object)} is no policy; use --manifest for it`)
+  return placed
+}
+
+/** Returns the object that the API server would store. Throws if admission rejects it. */
+async function admit({ object, file }: Manifest, session: ReviewSession, notes: string[]): Promise<K8sObject> {
+  const { namespace, name = '' } = object.metadata
+  const stored = await session.store.read(reviewedType(object, session), namespace, name)
+  const applied = applyManifest(object, stored)
+  const { outcome, errors, after } = await reviewObject(applied, session, stored)
+  if (outcome === 'denied') {
+    const reasons = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
+    throw new SuppositionError(`${file}: admission would reject ${objectTitle(object)}: ${reasons}`, file)
+  }
+  const kept = keptNames(object, applied)
+  if (kept.length > 0) notes.push(keptNote(object, kept))
+  return after
+}
+
+/** Writes a workload: its binding follows, or gets created. */
+function writeTemplate(template: K8sObject, supposed: Supposed): void {
+  const binding = objectBinding(referenceOf(template), supposed.store)
+  if (binding) {
+    supposed.written.add(keyOfObject(binding))
+    if (movesReplicas(template, binding)) supposed.notes.push(replicasNote(template))
+  } else bindTemplate(template, supposed)
 }
 
 /** Whether a manifest gives a divided workload another number of replicas. One without a number leaves them as they are. */
