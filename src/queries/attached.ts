@@ -69,9 +69,16 @@ function namesTakenAlong(claims: readonly ResourceBinding[], binding: ResourceBi
   return sortedUnique(claims.filter((claim) => isTakenAlong(claim, binding)).map(({ spec }) => spec.resource.name))
 }
 
-/** Yields the bindings whose workloads take a PersistentVolumeClaim along, some more than once. */
-export function* bindingsWithVolumeClaims(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
-  for (const claim of store.byIndex(resourceBindings, 'volumeClaimOf', ANY_REFERRER)) {
+/**
+ * Yields the bindings whose workloads take a PersistentVolumeClaim along, some more than once.
+ *
+ * @param namespace only the claims of this namespace; undefined for those of all
+ */
+export function* bindingsWithVolumeClaims(
+  store: ObjectStore,
+  namespace: string | undefined,
+): Generator<ResourceBinding, void, undefined> {
+  for (const claim of store.byIndex(resourceBindings, 'volumeClaimOf', namespace ?? ANY_REFERRER)) {
     const referrers = (claim.spec.requiredBy ?? []).flatMap((snapshot) => bindingNamed(snapshot, store) ?? [])
     for (const binding of [...referrers, ...labeledClusterBindings(claim, store)]) {
       if (isTakenAlong(claim, binding)) yield binding

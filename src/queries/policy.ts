@@ -91,10 +91,11 @@ export function mayBeDataBound(
 
 /**
  * Whether a PersistentVolumeClaim follows a workload of a policy. Without `propagateDeps`, Karmada would delete the claim in members, and what
- * the workload has stored.
+ * the workload has stored. A PropagationPolicy selects workloads of its namespace only.
  */
 export function propagatesVolumeClaims(policy: PropagationPolicy, store: ObjectStore): boolean {
-  for (const binding of bindingsWithVolumeClaims(store)) if (governs(policy, binding)) return true
+  for (const binding of bindingsWithVolumeClaims(store, policy.metadata.namespace))
+    if (governs(policy, binding)) return true
   return false
 }
 

@@ -179,11 +179,11 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // Labels of attached bindings refer to the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
-      // Attached PersistentVolumeClaims, by the same labels and those of Karmada's distributor.
+      // Attached PersistentVolumeClaims, by the same labels and those of Karmada's distributor, and by namespace.
       volumeClaimOf: ({ metadata, spec }) => {
         const isClaim = spec.resource.kind === persistentVolumeClaims.kind
         const labels = isClaim ? Object.keys(metadata.labels ?? {}).filter(isReferrerLabel) : []
-        return labels.length > 0 ? [...labels, ANY_REFERRER] : []
+        return labels.length > 0 ? [...labels, metadata.namespace ?? '', ANY_REFERRER] : []
       },
       // Bindings whose decision waits for a cluster that can take the workload.
       waiting: ({ metadata, spec }) =>
