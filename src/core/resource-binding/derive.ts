@@ -10,6 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ObjectReference, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { withoutScheduling } from '../placement/binding-state.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
@@ -90,6 +91,28 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
     }),
     spec,
   }
+}
+
+/**
+ * The fields of a policy that the detector writes into a stored binding, and that decisions on the binding read. `propagateDeps` is left out: policies
+ * get it from Lodestone too.
+ */
+export function policyFields({ spec }: Pick<PropagationPolicy, 'spec'> | ResourceBinding): Partial<BindingSpec> {
+  const { placement = {}, preserveResourcesOnDeletion } = spec
+  const suspension = withoutScheduling(spec.suspension)
+  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }), ...defined({ suspension }) }
+}
+
+/**
+ * Writes these fields of a policy into the spec of a stored binding, as the detector does. A suspension of scheduling stays (v1.18.1,
+ * pkg/util/binding.go, MergePolicySuspension).
+ */
+export function withPolicyFields(spec: BindingSpec, policy: Pick<PropagationPolicy, 'spec'>): BindingSpec {
+  const { preserveResourcesOnDeletion: _, suspension: before, ...others } = spec
+  const { suspension: ofPolicy, ...written } = policyFields(policy)
+  const scheduling = before?.scheduling === undefined ? {} : { scheduling: before.scheduling }
+  const suspension = { ...ofPolicy, ...scheduling }
+  return { ...others, ...written, ...(Object.keys(suspension).length > 0 && { suspension }) }
 }
 
 /** The annotations with which the detector records the policy of a binding. */

@@ -1,7 +1,6 @@
 /** Writes a changed policy into a binding, as Karmada's detector does. */
 import {
   APPLIED_PLACEMENT_ANNOTATION,
-  type BindingSpec,
   CLUSTER_POLICY_NAME_ANNOTATION,
   isPolicy,
   POLICY_NAME_ANNOTATION,
@@ -11,10 +10,9 @@ import {
 } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
-import { withoutScheduling } from '../../core/placement/binding-state.ts'
 import { comparePreemptors, priorityOf, takesOver } from '../../core/propagation-policy/preemption.ts'
 import { selects } from '../../core/propagation-policy/select.ts'
-import { policyAnnotations } from '../../core/resource-binding/derive.ts'
+import { policyAnnotations, policyFields, withPolicyFields } from '../../core/resource-binding/derive.ts'
 import { isLazy } from '../../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
@@ -51,8 +49,8 @@ export function detectPolicy(binding: ResourceBinding, world: World): ResourceBi
     const next = preemptingPolicy(binding, policy, { store, changed, before })
     if (next) return isLazy(next) ? binding : withPolicy(binding, next)
     const applies = isLazy(policy)
-      ? isWritten && !jsonEqual(writtenFields(binding), writtenFields(policy))
-      : change && !jsonEqual(before && writtenFields(before), writtenFields(policy))
+      ? isWritten && !jsonEqual(policyFields(binding), policyFields(policy))
+      : change && !jsonEqual(before && policyFields(before), policyFields(policy))
     return isSelected && applies ? withPolicy(binding, policy) : binding
   }
   if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
@@ -89,22 +87,7 @@ function withPolicy(binding: ResourceBinding, policy: PropagationPolicy | undefi
   const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !REPLACED_ANNOTATIONS.includes(key))
   const annotations = { ...Object.fromEntries(kept), ...(policy && policyAnnotations(policy)) }
   if (!policy) return { ...binding, metadata: { ...metadata, annotations } }
-  const { preserveResourcesOnDeletion: _, suspension: before, ...others } = spec
-  const { suspension: ofPolicy, ...written } = writtenFields(policy)
-  const scheduling = before?.scheduling === undefined ? {} : { scheduling: before.scheduling }
-  const suspension = ofPolicy || before ? { ...ofPolicy, ...scheduling } : undefined
-  return {
-    ...binding,
-    metadata: { ...metadata, annotations },
-    spec: { ...others, ...written, ...defined({ suspension }) },
-  }
-}
-
-/** The fields of a policy that the detector writes into a binding, and that decisions on the binding read. */
-function writtenFields({ spec }: Pick<PropagationPolicy, 'spec'> | ResourceBinding): Partial<BindingSpec> {
-  const { placement = {}, preserveResourcesOnDeletion } = spec
-  const suspension = withoutScheduling(spec.suspension)
-  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }), ...defined({ suspension }) }
+  return { ...binding, metadata: { ...metadata, annotations }, spec: withPolicyFields(spec, policy) }
 }
 
 /** Whether the policy of a binding is deleted, or there was none. Then the detector looks for one. */

@@ -89,7 +89,7 @@ const inMember3: Stored = [
 ]
 const lonely = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' } })
 /** The same, as Lodestone has narrowed it to these clusters. It runs in the first one. */
-function makeNarrowed(required: [string, ...string[]]): Stored[] {
+function makeNarrowed(required: [string, ...string[]], more: Partial<BindingSpec> = {}): Stored[] {
   const annotations = {
     [BASE_AFFINITY_ANNOTATION]: JSON.stringify(effectiveAffinity(makePolicy().spec.placement)),
     [LOCALITY_ANNOTATION]: JSON.stringify({
@@ -99,10 +99,15 @@ function makeNarrowed(required: [string, ...string[]]): Stored[] {
       required,
     }),
   }
-  const spec = { placement: { clusterAffinity: { clusterNames: required } }, clusters: [{ name: required[0] }] }
+  const spec = {
+    placement: { clusterAffinity: { clusterNames: required } },
+    clusters: [{ name: required[0] }],
+    ...more,
+  }
   return [...makeApp([]).slice(0, 2), [resourceBindings, makeBinding(spec, { annotations })]]
 }
 const narrowed = makeNarrowed(['member2'])
+const inMember3Now = makeSource({ locality: { clusterNames: ['member3'] } })
 const narrowPolicy = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member2'] } } })
 
 describe('the summary counts the workloads of the hub', () => {
@@ -124,6 +129,30 @@ describe('the summary counts the workloads of the hub', () => {
         name: 'a narrowed workload does not follow its data if its claim never moves it',
         stored: [...narrowed, inMember2, [dataSourceClaims, makeClaim({ policy: { rebalance: 'Never' } })]],
         given: [makeSource({ locality: { clusterNames: ['member3'] } })],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a narrowed workload follows its data if its policy no longer preserves its resources',
+        stored: makeNarrowed(['member2'], { preserveResourcesOnDeletion: true }),
+        given: [makePolicy(), makeClaim(), inMember3Now],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a narrowed workload stays if its policy begins to preserve its resources',
+        stored: makeNarrowed(['member2']),
+        given: [makePolicy({ preserveResourcesOnDeletion: true }), makeClaim(), inMember3Now],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a narrowed workload follows its data if its policy resumes dispatching',
+        stored: makeNarrowed(['member2'], { suspension: { dispatching: true } }),
+        given: [makePolicy(), makeClaim(), inMember3Now],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a narrowed workload stays if its policy suspends dispatching',
+        stored: makeNarrowed(['member2']),
+        given: [makePolicy({ suspension: { dispatching: true } }), makeClaim(), inMember3Now],
         summary: '0 workloads would move, 0 would wait, 1 unchanged',
       },
       {

@@ -12,7 +12,13 @@ import {
 import { type K8sObject, type ObjectMeta, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { jsonEqual } from '../../../base/json.ts'
 import { comparePreemptors, takesOver } from '../../../core/propagation-policy/preemption.ts'
-import { bindingName, deriveBinding, isBindingOf, selectPolicy } from '../../../core/resource-binding/derive.ts'
+import {
+  bindingName,
+  deriveBinding,
+  isBindingOf,
+  selectPolicy,
+  withPolicyFields,
+} from '../../../core/resource-binding/derive.ts'
 import { policyReferenceOf } from '../../../core/resource-binding/policy.ts'
 import type { FolderStore } from '../../../store/folder/folder.ts'
 import type { ObjectStore } from '../../../store/store.ts'
@@ -92,11 +98,11 @@ const POLICY_ANNOTATIONS: ReadonlySet<string> = new Set([
 
 /** The binding as the detector writes it for a policy. */
 function withPolicy(stored: ResourceBinding, template: K8sObject, policy: PropagationPolicy): ResourceBinding {
-  const { spec, metadata } = deriveBinding(template, policy)
+  const { metadata } = deriveBinding(template, policy)
   return {
     ...stored,
     metadata: { ...stored.metadata, annotations: annotationsFor(stored.metadata, metadata) },
-    spec: { ...stored.spec, placement: spec.placement ?? {} },
+    spec: withPolicyFields(stored.spec, policy),
   }
 }
 
