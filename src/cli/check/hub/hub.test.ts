@@ -27,6 +27,7 @@ import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { defined } from '../../../base/json.ts'
+import { dependedByLabel } from '../../../core/dependencies/names.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
 import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
 import { type FakeApiServer, startFakeApiServer } from '../../../store/cluster/api-server.fake.ts'
@@ -108,6 +109,13 @@ function makeNarrowed(required: [string, ...string[]], more: Partial<BindingSpec
 }
 const narrowed = makeNarrowed(['member2'])
 const inMember3Now = makeSource({ locality: { clusterNames: ['member3'] } })
+const disk = { name: 'disk', persistentVolumeClaim: { claimName: 'disk' } }
+const withDisk = { ...makeDeployment(), spec: { template: { spec: { volumes: [disk] } } } }
+const diskLabels = { [dependedByLabel({ namespace: 'default', name: 'app-deployment' })]: 'id' }
+const diskBinding = makeBinding(
+  { resource: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'disk' } },
+  { name: 'disk-persistentvolumeclaim', labels: diskLabels },
+)
 const narrowPolicy = makePolicy({ placement: { clusterAffinity: { clusterNames: ['member2'] } } })
 
 describe('the summary counts the workloads of the hub', () => {
@@ -153,6 +161,17 @@ describe('the summary counts the workloads of the hub', () => {
         name: 'a narrowed workload stays if its policy suspends dispatching',
         stored: makeNarrowed(['member2']),
         given: [makePolicy({ suspension: { dispatching: true } }), makeClaim(), inMember3Now],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a narrowed workload stays with the PersistentVolumeClaim that follows it',
+        stored: [
+          ...makeNarrowed(['member2'], { propagateDeps: true }).slice(1),
+          [deployments, withDisk],
+          [resourceBindings, diskBinding],
+          [dataSourceClaims, makeClaim()],
+        ],
+        given: [inMember3Now],
         summary: '0 workloads would move, 0 would wait, 1 unchanged',
       },
       {

@@ -13,6 +13,7 @@ import {
 } from '../../../api/karmada.ts'
 import { type K8sObject, type ResourceType, referenceOf } from '../../../api/meta.ts'
 import { namespaces } from '../../../api/namespace.ts'
+import { persistentVolumeClaims } from '../../../api/persistent-volume.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import type { Config } from '../../../app/config/config.ts'
 import type { SystemsConfig } from '../../../app/config/systems-config.ts'
@@ -174,7 +175,7 @@ class HubReader {
     return this.#read(type, { namespace, name })
   }
 
-  /** Copies the claims of a workload with their sources, its binding and its VolumeManagers. */
+  /** Copies the claims of a workload with their sources, its binding, its VolumeManagers and the bindings of its PersistentVolumeClaims. */
   async copyAround(template: K8sObject): Promise<void> {
     const { hub, session } = this.#input
     const { namespace, name = '' } = template.metadata
@@ -182,10 +183,13 @@ class HubReader {
     await this.#readBinding(template.kind, namespace, name)
     for (const claim of hub.byIndex(dataSourceClaims, 'workload', objectWorkloadKey(template)))
       await this.#copyClaim(claim)
-    for (const manager of interpretWorkload(template, session.workloads).dependencies.volumeManagers) {
+    const { dependencies } = interpretWorkload(template, session.workloads)
+    for (const manager of dependencies.volumeManagers) {
       await this.#read(volumeManagers, { namespace, name: manager })
       await this.#readBinding(volumeManagers.kind, namespace, manager)
     }
+    for (const { kind, name: named } of dependencies.references)
+      if (kind === persistentVolumeClaims.kind && named) await this.#readBinding(kind, namespace, named)
   }
 
   /** Copies what every decision may need: clusters, the policies and the namespaces of the workloads, and the sources of given claims. */
