@@ -134,20 +134,38 @@ describe('the binding of a template', () => {
     })
   })
 
+  const flink = { job: { parallelism: 5 }, flinkConfiguration: { 'taskmanager.numberOfTaskSlots': '2' } }
+  const ray = { rayClusterConfig: { workerGroupSpecs: [{ replicas: 2 }, {}, { replicas: 1 }] } }
   test.each<[kind: string, spec: object | undefined, want: number | undefined]>([
-    ['Deployment', { replicas: 3 }, 3],
-    ['Deployment', { replicas: 0 }, 0],
-    ['Deployment', {}, 1],
-    ['ReplicaSet', { replicas: 3 }, 3],
-    ['StatefulSet', { replicas: 3 }, 3],
-    ['StatefulSet', undefined, 1],
-    ['Job', { parallelism: 4, replicas: 2 }, 4],
-    ['Job', {}, 1],
-    ['Job', undefined, 1],
-    ['Pod', { replicas: 2 }, 1],
-    ['ConfigMap', { replicas: 2 }, undefined],
-  ])('of a %s with %j has %s replicas', (kind, spec, want) => {
-    const template = makeObject('v1', kind, 'app', spec && { spec })
+    ['apps/v1 Deployment', { replicas: 3 }, 3],
+    ['apps/v1 Deployment', { replicas: 0 }, 0],
+    ['apps/v1 Deployment', {}, 1],
+    ['apps/v1 ReplicaSet', { replicas: 3 }, 3],
+    ['apps/v1 StatefulSet', { replicas: 3 }, 3],
+    ['apps/v1 StatefulSet', undefined, 1],
+    ['batch/v1 Job', { parallelism: 4, replicas: 2 }, 4],
+    ['batch/v1 Job', {}, 1],
+    ['batch/v1 Job', undefined, 1],
+    ['v1 Pod', { replicas: 2 }, 1],
+    ['v1 ConfigMap', { replicas: 2 }, undefined],
+    ['batch.volcano.sh/v1alpha1 Job', { parallelism: 4 }, undefined],
+    ['apps.kruise.io/v1alpha1 CloneSet', { replicas: 3 }, 3],
+    ['apps.kruise.io/v1beta1 StatefulSet', { replicas: 3 }, 3],
+    ['apps.kruise.io/v1alpha1 UnitedDeployment', { replicas: 3 }, 3],
+    ['apps.kruise.io/v1alpha1 BroadcastJob', { parallelism: 3 }, 3],
+    ['apps.kruise.io/v1alpha1 BroadcastJob', { parallelism: '50%' }, 1],
+    ['argoproj.io/v1alpha1 Workflow', { parallelism: 3 }, 3],
+    ['kubeflow.org/v1 Notebook', {}, 1],
+    ['flink.apache.org/v1beta1 FlinkDeployment', {}, 2],
+    ['flink.apache.org/v1beta1 FlinkDeployment', flink, 4],
+    ['flink.apache.org/v1beta1 FlinkDeployment', { ...flink, taskManager: { replicas: 2 } }, 3],
+    ['flink.apache.org/v1beta1 FlinkDeployment', { jobManager: { replicas: 2 } }, 3],
+    ['ray.io/v1 RayService', ray, 4],
+    ['ray.io/v1 RayService', { rayClusterConfig: { workerGroupSpecs: 'none' } }, 1],
+    ['ray.io/v1 RayJob', {}, undefined],
+  ])('of a %s with %j has %s replicas', (kindAndVersion, spec, want) => {
+    const [apiVersion = '', kind = ''] = kindAndVersion.split(' ')
+    const template = makeObject(apiVersion, kind, 'app', spec && { spec })
     expect(deriveBinding(template, makePolicy()).spec.replicas).toBe(want)
   })
 })

@@ -9,7 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ObjectReference, referenceOf } from '../../api/meta.ts'
-import { defined } from '../../base/json.ts'
+import { defined, isObject } from '../../base/json.ts'
 import { withoutScheduling } from '../placement/binding-state.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
@@ -122,21 +122,60 @@ export function policyAnnotations({ metadata: { namespace, name = '' } }: Propag
     : { [CLUSTER_POLICY_NAME_ANNOTATION]: name }
 }
 
-/** Returns the replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */
+/** The fields of a template that say how many replicas it has. Users can write anything there. */
+interface ReplicaFields {
+  replicas?: unknown
+  parallelism?: unknown
+  job?: { parallelism?: unknown }
+  jobManager?: { replicas?: unknown }
+  taskManager?: { replicas?: unknown }
+  flinkConfiguration?: Record<string, unknown>
+  rayClusterConfig?: { workerGroupSpecs?: unknown }
+}
+
+const byReplicas = ({ replicas }: ReplicaFields) => count(replicas, 1)
+const byParallelism = ({ parallelism }: ReplicaFields) => count(parallelism, 1)
+const one = () => 1
+
+/**
+ * How Karmada counts the replicas of a kind, by its group and name (v1.18.1, pkg/resourceinterpreter/default: native/replica.go, and GetReplicas in
+ * thirdparty/resourcecustomizations). Kinds of the same name in other groups, such as the Job of Volcano, have none.
+ */
+const REPLICAS: Readonly<Record<string, (spec: ReplicaFields) => number>> = {
+  'apps/Deployment': byReplicas,
+  'apps/ReplicaSet': byReplicas,
+  'apps/StatefulSet': byReplicas,
+  'batch/Job': byParallelism,
+  '/Pod': one,
+  'apps.kruise.io/BroadcastJob': byParallelism,
+  'apps.kruise.io/CloneSet': byReplicas,
+  'apps.kruise.io/StatefulSet': byReplicas,
+  'apps.kruise.io/UnitedDeployment': byReplicas,
+  'argoproj.io/Workflow': byParallelism,
+  'flink.apache.org/FlinkDeployment': ({ job, jobManager, taskManager, flinkConfiguration }) => {
+    const slots = count(flinkConfiguration?.['taskmanager.numberOfTaskSlots'], 0)
+    const byJob = slots > 0 ? Math.ceil(count(job?.parallelism, slots) / slots) : 1
+    return count(jobManager?.replicas, 1) + count(taskManager?.replicas, byJob)
+  },
+  'kubeflow.org/Notebook': one,
+  'ray.io/RayService': ({ rayClusterConfig }) => {
+    const groups = rayClusterConfig?.workerGroupSpecs
+    const workers = Array.isArray(groups) ? groups.filter(isObject) : []
+    return workers.reduce((sum, { replicas }) => sum + count(replicas, 0), 1)
+  },
+}
+
+/**
+ * Returns the replicas of a template, as Karmada counts them without interpreters of the user; undefined for a kind without replicas. With the feature
+ * gate MultiplePodTemplatesScheduling, which is off by default, FlinkDeployments have components instead.
+ */
 export function templateReplicas(template: K8sObject): number | undefined {
-  const spec = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
-  switch (template.kind) {
-    case 'Deployment':
-    case 'ReplicaSet':
-    case 'StatefulSet':
-      return spec?.replicas ?? 1
-    case 'Job':
-      return spec?.parallelism ?? 1
-    case 'Pod':
-      return 1
-    default:
-      return undefined
-  }
+  const { spec } = template as K8sObject & { spec?: unknown }
+  return REPLICAS[`${groupOf(template.apiVersion)}/${template.kind}`]?.(isObject(spec) ? spec : {})
+}
+
+function count(value: unknown, absent: number): number {
+  return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : absent
 }
 
 function templateName({ metadata }: K8sObject): string {
