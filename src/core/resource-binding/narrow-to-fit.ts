@@ -1,6 +1,6 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
 import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
-import { jsonEqual, without } from '../../base/json.ts'
+import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { withAffinity } from '../placement/affinity.ts'
@@ -201,11 +201,18 @@ interface PreferenceInput {
 /** Returns why a preference must not change the clusters, as a part of a sentence; undefined if it may. */
 export function preferenceProblem({ spec, preferred }: PreferenceInput): string | undefined {
   if (!isDivided(spec)) {
-    return maxClusters(spec.placement) === 1
-      ? undefined
-      : 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
+    return maxClusters(spec.placement) === 1 ? undefined : `${whyCopied(spec)}, and a preference removes no copy`
   }
   const clusters = occupiedClusters(spec)
   const isPreferred = (name: string) => preferred.some((tier) => tier.includes(name))
   return clusters.length > 1 && !clusters.every(isPreferred) ? DIVIDED_REPLICAS : undefined
+}
+
+/** Why Karmada runs a copy in each cluster: the policy says so, or it divides replicas that Karmada cannot divide. */
+function whyCopied({ replicas = 0, components = [], placement }: PreferenceInput['spec']): string {
+  if (isDivided({ replicas: 1, ...defined({ placement }) })) {
+    const what = replicas > 0 || components.length > 0 ? 'a workload with components' : 'an object without replicas'
+    return `Karmada does not divide ${what}, and runs a copy in each of its clusters`
+  }
+  return 'the policy runs a copy in each of its clusters (Duplicated)'
 }

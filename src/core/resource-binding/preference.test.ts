@@ -6,6 +6,10 @@ const divided: Placement = { replicaScheduling: { replicaSchedulingType: 'Divide
 const duplicated: Placement = { replicaScheduling: { replicaSchedulingType: 'Duplicated' } }
 const oneCluster = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }] }
 const DUPLICATED = 'the policy runs a copy in each of its clusters (Duplicated), and a preference removes no copy'
+const copied = (what: string) =>
+  `Karmada does not divide ${what}, and runs a copy in each of its clusters, and a preference removes no copy`
+const WITHOUT_REPLICAS = copied('an object without replicas')
+const WITH_COMPONENTS = copied('a workload with components')
 const DIVIDED = 'the replicas are divided over several clusters, and a preference moves none of them'
 
 interface Case {
@@ -31,7 +35,8 @@ test.each<Case>([
   { name: 'a type that defaults to Divided follows', placement: { replicaScheduling: {} }, want: undefined },
   { name: 'copies stay', placement: duplicated, want: DUPLICATED },
   { name: 'copies stay without a replicaScheduling, which duplicates', placement: {}, want: DUPLICATED },
-  { name: 'objects that are no workloads are duplicated', placement: divided, workload: {}, want: DUPLICATED },
+  { name: 'objects that are no workloads are copied', placement: divided, workload: {}, want: WITHOUT_REPLICAS },
+  { name: 'a policy without a replicaScheduling duplicates them', placement: {}, workload: {}, want: DUPLICATED },
   {
     name: 'a workload without replicas that has requirements follows, as a suspended Job',
     placement: divided,
@@ -43,19 +48,19 @@ test.each<Case>([
     name: 'workloads with components are copied, as a FlinkDeployment with MultiplePodTemplatesScheduling',
     placement: divided,
     workload: { components: [{ name: 'jobmanager' }, { name: 'taskmanager' }] },
-    want: DUPLICATED,
+    want: WITH_COMPONENTS,
   },
   {
     name: 'workloads with one component and no replicas are copied',
     placement: divided,
     workload: { components: [{ name: 'main' }] },
-    want: DUPLICATED,
+    want: WITH_COMPONENTS,
   },
   {
     name: 'workloads with several components are copied, also with replicas',
     placement: divided,
     workload: { replicas: 2, components: [{ name: 'a' }, { name: 'b' }] },
-    want: DUPLICATED,
+    want: WITH_COMPONENTS,
   },
   { name: 'one copy follows', placement: { ...duplicated, ...oneCluster }, clusters: ['m1'], want: undefined },
   {
