@@ -212,17 +212,14 @@ describe('the maintenance of a ready replica', () => {
 })
 
 describe('a check', () => {
-  test.each(['DataMissing', 'DataDamaged', 'PathNotMounted', 'NotFound', 'LinkInPath'])(
-    'that ends with %s has found a loss',
-    (code) => {
-      const { next, loss } = step(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+  test.each(['DataMissing', 'DataDamaged', 'NotFound', 'LinkInPath'])('that ends with %s has found a loss', (code) => {
+    const { next, loss } = step(makeReplica(running()), observedOf({ mover: failedWith(code) }))
 
-      expect(loss).toMatchObject({ code, message: 'why' })
-      expect(next.maintenance).toBeUndefined()
-    },
-  )
+    expect(loss).toMatchObject({ code, message: 'why' })
+    expect(next.maintenance).toBeUndefined()
+  })
 
-  test.each(['Unexpected', 'PrepareTimeout', 'TargetExists', 'Evicted'])(
+  test.each(['Unexpected', 'PrepareTimeout', 'TargetExists', 'Evicted', 'PathNotMounted'])(
     'that ends with %s says nothing, and waits for the next interval',
     (code) => {
       const { next, loss } = step(makeReplica(running()), observedOf({ mover: failedWith(code) }))

@@ -63,10 +63,11 @@ export interface MaintenanceRequests {
 /** The most replaced trees of a replica. A further refresh waits until pods that use them have ended. */
 const MAX_OLD_TREES = 4
 /**
- * The codes with which a check reports that data is lost. Any other failure says nothing about the data. The last three are those of `Local`
- * volumes, whose check asks no server.
+ * The codes with which a check reports that data is lost. Any other failure says nothing about the data. The last two are those of `Local`
+ * volumes, whose check asks no server. `PathNotMounted` is not one: the kubelet shows a Pod without a network in the same way
+ * (pkg/kubelet/status, GeneratePodReadyToStartContainersCondition). The node would lose its label, and the DaemonSet controller deletes its pod then.
  */
-const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'PathNotMounted', 'NotFound', 'LinkInPath'])
+const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'NotFound', 'LinkInPath'])
 
 /** The data of a replica: since when it is ready, and whether pods use it. */
 type Data = Pick<ReplicaDownload, 'state' | 'since'> & ReplicaUse
