@@ -13,8 +13,9 @@ export interface PrepareInput {
 }
 
 /**
- * Creates the directory when it is missing, and reads from it. Throws a `MoverError` when the target is not allowed, otherwise the error of
- * the file system.
+ * Creates the directory when it is missing, and reads from it. A directory that denies the mover is there nevertheless: an NFS server that
+ * squashes root does so, and pods of its owner can read it. Throws a `MoverError` when the target is not allowed, otherwise the error of the
+ * file system.
  */
 export async function prepareDirectory({ root, target, mustExist }: PrepareInput): Promise<Done> {
   if (mustExist) {
@@ -24,8 +25,13 @@ export async function prepareDirectory({ root, target, mustExist }: PrepareInput
   }
   const place = await locate(root, target)
   if (!(await exists(place.target))) await makeFolder(place.target)
-  return readFrom(place.target)
+  return readFrom(place.target).catch((error: NodeJS.ErrnoException) => {
+    if (!DENIED.has(error.code)) throw error
+    return { bytes: 0, files: 0, message: 'is there, and only other users can read it' }
+  })
 }
+
+const DENIED: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM'])
 
 async function readFrom(path: string): Promise<Done> {
   const directory = await opendir(path)

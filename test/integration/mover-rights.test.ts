@@ -86,6 +86,19 @@ describe.runIf(mayTakeAway)('private data of another user', () => {
     expect(existsSync(join(root, 'data'))).toBe(false)
   })
 
+  test('counts as mounted without the right to read it, as NFS that squashes root', async () => {
+    const root = rootOfSomebody()
+    const target = join(root, 'data', 'own')
+    const prepare = (...more: string[]) => runWith([], root, ['prepare', '--target', target, ...more])
+
+    expect(await prepare()).toMatchObject({
+      outcome: 'completed',
+      message: 'is there, and only other users can read it',
+    })
+    // A directory of the node is checked with the right to read it.
+    expect(await prepare('--must-exist', 'true')).toMatchObject({ outcome: 'failed', code: 'Unexpected' })
+  })
+
   test('is written back', async () => {
     const root = rootOfSomebody()
     const s3 = await startS3Server()
