@@ -36,6 +36,14 @@ describe('a pod that has data mounted', () => {
     }
   })
 
+  test.each(['//', '/./', '/.//'])('uses it by each path that a kubelet takes, such as one with %s', (slash) => {
+    const path = `${directory}/data`.replaceAll('/', slash)
+
+    expect(readPodUse(makePod({}, { volumes: [{ name: 'data', hostPath: { path } }] }))).toMatchObject({
+      directories: [directory],
+    })
+  })
+
   test('uses a claim beside a directory', () => {
     const volumes = [
       { name: 'data', hostPath: { path: `${directory}/data` } },

@@ -3,6 +3,7 @@
 import type { Pod, PodStatus } from '../../api/pod.ts'
 import { findCondition } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
+import { cleanHostPath } from './rules/host-paths.ts'
 import { directoryAround } from './rules/names.ts'
 import { latestTime } from './time.ts'
 
@@ -65,7 +66,9 @@ export function isEnded(status: PodStatus | undefined): boolean {
 }
 
 function usedDirectories(spec: Pod['spec'] | undefined): string[] {
-  return specVolumes(spec).flatMap(({ hostPath }) => (hostPath?.path && directoryAround(hostPath.path)) || [])
+  return specVolumes(spec).flatMap(
+    ({ hostPath }) => (hostPath?.path && directoryAround(cleanHostPath(hostPath.path))) || [],
+  )
 }
 
 function usedClaims(spec: Pod['spec'] | undefined): string[] {

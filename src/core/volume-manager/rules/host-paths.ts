@@ -43,6 +43,14 @@ export function isPlainRelativePath(path: string): boolean {
   )
 }
 
+/** Normalizes the path of a hostPath volume: an API server accepts doubled slashes and `.`, and rejects `..`. */
+export function cleanHostPath(path: string): string {
+  return `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`
+}
+
 /** Whether two plain paths are the same directory, or one is inside the other. */
 export function overlap(one: string, other: string): boolean {
   return isBelow(one, [other]) || isBelow(other, [one])

@@ -4,7 +4,7 @@ import type { Container, PodSpec, PodVolume, VolumeSource } from '../../../api/p
 import type { FieldError } from '../../../base/field-errors.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined } from '../../../base/json.ts'
-import { isBelow } from '../../volume-manager/rules/host-paths.ts'
+import { cleanHostPath, isBelow } from '../../volume-manager/rules/host-paths.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
@@ -160,11 +160,11 @@ function readOnlyMounts(
   sources: readonly VolumeSource[],
 ): (given: Containers, volumes: readonly PodVolume[]) => Containers {
   const claims = new Set(sources.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []))
-  const roots = [...new Set(sources.flatMap(({ hostPath }) => (hostPath ? clean(hostPath.path) : [])))]
+  const roots = [...new Set(sources.flatMap(({ hostPath }) => (hostPath ? cleanHostPath(hostPath.path) : [])))]
   /** Whether a volume of a pod has the data of a source, or a part of it. */
   const isProtected = ({ hostPath, persistentVolumeClaim }: PodVolume) => {
     if (persistentVolumeClaim) return claims.has(persistentVolumeClaim.claimName)
-    return hostPath !== undefined && roots.length > 0 && isBelow(clean(hostPath.path), roots)
+    return hostPath !== undefined && roots.length > 0 && isBelow(cleanHostPath(hostPath.path), roots)
   }
   return (given, volumes) => {
     if (sources.length === 0) return given
@@ -184,12 +184,4 @@ function protectMounts(container: Container, names: ReadonlySet<string>): Contai
     ...container,
     volumeMounts: volumeMounts.map((mount) => (isOpen(mount) ? { ...mount, readOnly: true } : mount)),
   }
-}
-
-/** Normalizes a path: an API server accepts doubled slashes and `.`, and rejects `..`. */
-function clean(path: string): string {
-  return `/${path
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/')}`
 }
