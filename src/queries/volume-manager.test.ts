@@ -27,6 +27,7 @@ import {
   directoryOf,
   moverName,
   nodeLabelOf,
+  replicaClaimName,
   volumeKey,
 } from '../core/volume-manager/rules/names.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
@@ -252,7 +253,7 @@ describe('a pod that claims the data of a node', () => {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: {
-      name: 'c0',
+      name: replicaClaimName(sales, 'vol1', 'revision', 0),
       labels: { 'lodestone.dev/volume': volumeKey(sales, 'vol1') },
       annotations: { 'lodestone.dev/node': 'n2' },
     },

@@ -5,7 +5,7 @@ import { events as EVENTS } from '../../src/api/event.ts'
 import { admissionChecks, kueueWorkloads } from '../../src/api/kueue.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
-import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
+import { type PersistentVolume, persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { type PodStatus, pods } from '../../src/api/pod.ts'
 import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
@@ -1006,6 +1006,26 @@ describe('NFS', () => {
       expect((await world.manager())?.status?.state).toBe('Running')
     },
   )
+
+  test.each([
+    { kind: 'PersistentVolume', type: persistentVolumes, namespace: undefined },
+    { kind: 'PersistentVolumeClaim', type: persistentVolumeClaims, namespace: 'default' },
+  ])('leaves a $kind alone to which another client copied its labels', async ({ kind, type, namespace }) => {
+    const world = await worldWith([NFS])
+    await world.settle()
+    const [own] = world.store.list(type)
+    const foreign = await world.store.create(type, {
+      apiVersion: 'v1',
+      kind,
+      metadata: { name: 'copy', labels: own?.metadata.labels, ...(namespace && { namespace }) },
+    } as PersistentVolume)
+    await world.settle()
+    await world.deleteManager()
+    await world.pass(60)
+
+    expect([...world.store.list(type)].map(({ metadata }) => metadata.uid)).toEqual([foreign.metadata.uid])
+    expect(await world.manager()).toBeUndefined()
+  })
 
   test('leaves no claim and no volume behind, but not while a pod uses it', async () => {
     const world = await worldWith([NFS])

@@ -8,7 +8,6 @@ import {
   MOVER_LABEL,
   SOURCE_FINALIZER,
   VOLUME_FINALIZER,
-  VOLUME_LABEL,
 } from '../../api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { nodes } from '../../api/node.ts'
@@ -18,7 +17,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { readableStatus } from '../volume-manager/known-status.ts'
 import { readTask } from '../volume-manager/mover/task.ts'
-import { ownerOfNodeLabel, ownerOfPlace, ownerOfVolumeKey, placeKey } from '../volume-manager/rules/names.ts'
+import { ownerOfNodeLabel, ownerOfObject, placeKey } from '../volume-manager/rules/names.ts'
 import {
   change,
   deletion,
@@ -109,9 +108,7 @@ function persistentVolumeRule(type: ResourceType): RemovalRule {
     type,
     metadataOnly: true,
     plan(object) {
-      const owner = ownerOfVolumeKey(object.metadata.labels?.[VOLUME_LABEL] ?? '')
-      const isOurs = owner !== undefined && owner === ownerOfPlace(object.metadata.name ?? '')
-      return isOurs ? deletion(type, object) : NOTHING_TO_REMOVE
+      return ownerOfObject(object.metadata) === undefined ? NOTHING_TO_REMOVE : deletion(type, object)
     },
   }
 }

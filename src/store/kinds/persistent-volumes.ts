@@ -1,5 +1,5 @@
 /** The cached kinds of PersistentVolumes and claims: metadata, and of Lodestone's own also the place of the data. */
-import { NODE_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
+import { NODE_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 import {
   type PersistentVolume,
@@ -10,7 +10,7 @@ import {
 import { defined } from '../../base/json.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { directoryAround, ownerOfVolumeKey } from '../../core/volume-manager/rules/names.ts'
+import { directoryAround, ownerOfObject } from '../../core/volume-manager/rules/names.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../any-kind.ts'
 import type { CachedKind } from '../store.ts'
@@ -50,9 +50,8 @@ const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
 }
 
 /** The owner of an object that Lodestone created for a VolumeManager. */
-function volumeOwners({ labels }: ObjectMeta): string[] {
-  const key = labels?.[VOLUME_LABEL]
-  return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
+function volumeOwners(metadata: ObjectMeta): string[] {
+  return [ownerOfObject(metadata)].filter((owner) => owner !== undefined)
 }
 
 /** The kinds that are cached when data is moved, or when Lodestone distributes dependencies. */

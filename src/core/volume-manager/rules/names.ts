@@ -1,5 +1,6 @@
 /** The names of directories, node labels and objects of a volume: stable, and unique to the volume. */
-import { objectKey } from '../../../api/meta.ts'
+import { VOLUME_LABEL } from '../../../api/lodestone.ts'
+import { type ObjectMeta, objectKey } from '../../../api/meta.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
@@ -56,7 +57,7 @@ export function ownerOfNodeLabel(label: string): string | undefined {
   return NODE_LABEL.exec(label)?.[1]
 }
 
-/** The key of the VolumeManager that an object belongs to, by its label `lodestone.dev/volume`. */
+/** The key of the VolumeManager in a value of the label `lodestone.dev/volume`. */
 export function ownerOfVolumeKey(key: string): string | undefined {
   return VOLUME_KEY.exec(key)?.[1]
 }
@@ -68,6 +69,15 @@ const OWNED = /(?:^|\/)vck-resource-([0-9a-z-]+)-[0-9a-z]{13}$/
 /** The key of the VolumeManager that a directory or a claim belongs to, by its name. */
 export function ownerOfPlace(place: string): string | undefined {
   return OWNED.exec(place)?.[1]?.replaceAll('-', '')
+}
+
+/**
+ * The key of the VolumeManager for which Lodestone created a PersistentVolume or a claim; undefined for any other. Its label and its name agree, since
+ * a user may copy the labels to another object.
+ */
+export function ownerOfObject({ labels, name = '' }: ObjectMeta): string | undefined {
+  const owner = ownerOfVolumeKey(labels?.[VOLUME_LABEL] ?? '')
+  return owner === ownerOfPlace(name) ? owner : undefined
 }
 
 /** The directory of the volume that a path is in; undefined for a path outside such directories. */
