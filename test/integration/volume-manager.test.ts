@@ -6,12 +6,14 @@ import { admissionChecks, kueueWorkloads } from '../../src/api/kueue.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { type PersistentVolume, persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
-import { type PodStatus, pods } from '../../src/api/pod.ts'
+import { type Pod, type PodStatus, pods } from '../../src/api/pod.ts'
 import { roleBindings } from '../../src/api/rbac.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { directoryOfMover } from '../../src/core/volume-manager/mover/affinity.ts'
 import { claimNameOf } from '../../src/core/volume-manager/rules/names.ts'
+import { decidePod } from '../../src/core/workload/decide-pod.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { volumeManagersOf } from '../../src/queries/volumes.ts'
 import { makeAdmissionCheck, makeDaemonSet, makeKueueWorkload, makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 
@@ -965,6 +967,39 @@ describe('NFS', () => {
     await phase('Available')
     await world.reconcile()
     expect(await world.store.read(persistentVolumeClaims, 'default', name)).toBeDefined()
+  })
+
+  test('is on no node: pods of every node may have it, also when one is deleted', async () => {
+    const world = await worldWith([NFS])
+    await world.settle()
+    const volumes = '{"name": "sales"}'
+    const pinned: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'reader',
+        labels: { 'lodestone.dev/inject': 'true' },
+        annotations: { 'lodestone.dev/volumes': volumes },
+      },
+      spec: { nodeName: 'n3', containers: [{ name: 'main', image: 'pause' }] },
+    }
+    const managers = volumeManagersOf(world.store, 'default')
+    const input = {
+      pod: pinned,
+      managers,
+      whenNotReady: 'gate',
+      mayRun: () => true,
+      request: '1',
+      isHub: false,
+    } as const
+    expect(decidePod(input)).toMatchObject({ kind: 'patch', auditAnnotations: { decision: 'Injected' } })
+
+    world.fate = () => 'goes on'
+    for (const node of ['n1', 'n2']) await world.removeNode(node)
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(world.events.map(({ reason }) => reason)).not.toContain('ReplicaLost')
   })
 
   test('that cannot be mounted says so', async () => {

@@ -24,6 +24,7 @@ import { backoffMs } from '../../../base/time/backoff.ts'
 import { onPresentClock } from '../../../base/time/clock-jumps.ts'
 import { type EvictionCause, MESSAGES } from '../codes.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
+import { sourceTypeOf } from '../rules/source-types.ts'
 import { fromTime, toTime } from '../time.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'
@@ -229,18 +230,27 @@ function downloading(next: ReplicaDownload, { sourceType, now }: DownloadObserva
 
 function arrive(download: ReplicaDownload, mover: MoverSuccess, observed: DownloadObservation): DownloadStep {
   const rest = without(withoutFailures(download), 'progressTime', 'totalBytes', 'isDamaged', 'isUnchecked')
+  const whole = defined({ ...rest, bytes: mover.bytes ?? download.bytes })
+  if (isOnNoNode(observed)) return { next: withoutNode(whole, observed.now), arrived: mover }
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
-  const arrived = defined({
-    ...onNode(rest, mover.node),
-    nodeUID: uid ?? download.nodeUID,
-    bytes: mover.bytes ?? download.bytes,
-  })
+  const arrived = defined({ ...onNode(whole, mover.node), nodeUID: uid ?? download.nodeUID })
   return { next: transition.enter(arrived, 'Ready', observed.now), dueAt: lossAt(observed), arrived: mover }
+}
+
+/** Whether the data is mounted over the network (NFS). Then the node on which a mover mounted it once means nothing for pods. */
+function isOnNoNode({ sourceType = '' }: DownloadObservation): boolean {
+  return sourceTypeOf(sourceType).delivery === 'mounted'
+}
+
+function withoutNode(download: ReplicaDownload, now: number): ReplicaDownload {
+  return transition.enter(without(download, 'node', 'nodeUID'), 'Ready', now)
 }
 
 /** Steps a replica whose data is on a node. Its state follows the state of the node. */
 function stepPlaced(download: ReplicaDownload, observed: DownloadObservation): DownloadStep {
   const { node, now } = observed
+  // An earlier version recorded the node.
+  if (isOnNoNode(observed)) return { next: withoutNode(download, now) }
   const { node: name, nodeUID } = download
   if (name === undefined) return { next: download }
   if (node === undefined || node.kind === 'deleted') {
