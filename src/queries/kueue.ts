@@ -1,4 +1,5 @@
 /** Gathers, for a Workload of Kueue, the decisions on its jobs and the state of its volumes, and finds the Workloads that a change concerns. */
+
 import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
@@ -22,6 +23,7 @@ import {
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined, jsonEqual, sortedUnique } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
+import { earliest } from '../base/time/earliest.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
@@ -72,7 +74,6 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
     const decision = decideBinding(input)
     return { decision, requeueAfterMs: requeueAfter(decision.binding, input) }
   })
-  const times = decided.flatMap(({ requeueAfterMs }) => requeueAfterMs ?? [])
   const managers = volumeManagersOf(store, workload.metadata.namespace)
   return defined({
     input: {
@@ -84,7 +85,7 @@ export function gatherCheckInput(workload: KueueWorkload, context: KueueContext)
           ? []
           : volumeRequestsOf(workload, store).map((annotation) => volumesState(annotation, managers)),
     },
-    requeueAfterMs: times.length > 0 ? Math.min(...times) : undefined,
+    requeueAfterMs: earliest(...decided.map((one) => one.requeueAfterMs)),
   })
 }
 

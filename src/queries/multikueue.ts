@@ -1,10 +1,12 @@
 /** Gathers, for a Workload of MultiKueue, the decisions on its jobs and its worker clusters, and finds the Workloads that a change concerns. */
+
 import type { WorkloadReference } from '../api/data-source-claim.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
 import { admissionChecks, type KueueWorkload, multiKueueClusters, multiKueueConfigs } from '../api/kueue.ts'
 import { CLUSTER_NAME_ANNOTATION } from '../api/lodestone.ts'
 import { defined, sortedUnique } from '../base/json.ts'
 import { onPresentClock } from '../base/time/clock-jumps.ts'
+import { earliest } from '../base/time/earliest.ts'
 import { type NominationInput, placementOfWorkers, type WorkerCluster } from '../core/kueue/decide-nomination.ts'
 import { checkAwaitingNomination, lacksJob, nominatedClusters, reservedSince } from '../core/kueue/workload-state.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
@@ -46,7 +48,6 @@ export function gatherNomination(
   const workers = config === undefined ? [] : listWorkers(config, store)
   const inputs = jobsAround(workload, store).map((job) => placementInput(job, workers, since, context))
   const decided = inputs.map((input) => ({ input, decision: decideBinding(input) }))
-  const times = decided.flatMap(({ input, decision }) => requeueAfter(decision.binding, input) ?? [])
   return defined({
     input: {
       unknown: whyDataUnknown(store) ?? whyJobUnknown(workload, store),
@@ -59,7 +60,7 @@ export function gatherNomination(
       roundMs,
     },
     since,
-    requeueAfterMs: times.length > 0 ? Math.min(...times) : undefined,
+    requeueAfterMs: earliest(...decided.map(({ input, decision }) => requeueAfter(decision.binding, input))),
   })
 }
 

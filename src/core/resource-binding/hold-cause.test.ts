@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located, nowhere as nowhereClaim, unknown } from '../../../test/builders.ts'
-import { describeUnlocated, holdMessage, nowhere, shortest, unresolved, unsatisfiable, whereIs } from './hold-cause.ts'
+import { describeUnlocated, holdMessage, nowhere, unresolved, unsatisfiable, whereIs } from './hold-cause.ts'
 
 describe('an unresolved claim', () => {
   const cause = { reason: 'Unresolved', message: 'default/sales: no DataSource yet', hold: true }
@@ -93,13 +93,4 @@ describe('messages', () => {
     expect(holdMessage(['a', 'b'])).toBe('a; b')
     expect(holdMessage(['x'.repeat(2000)])).toHaveLength(1024)
   })
-})
-
-test.each([
-  { timeouts: [], want: undefined },
-  { timeouts: [undefined], want: undefined },
-  { timeouts: [undefined, 30, 10], want: 10 },
-  { timeouts: [0, 5], want: 0 },
-])('the shortest of $timeouts is $want', ({ timeouts, want }) => {
-  expect(shortest(timeouts)).toBe(want)
 })

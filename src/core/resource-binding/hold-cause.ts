@@ -1,5 +1,7 @@
 /** The causes of a hold, and their messages. */
+
 import { listNames } from '../../base/names.ts'
+import { earliest } from '../../base/time/earliest.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { cut } from '../outcome.ts'
 import type { HoldReason } from './annotations.ts'
@@ -61,7 +63,7 @@ export function unsatisfiable(claims: readonly ClaimAnswer[], why: string): Hold
     reason: 'Unsatisfiable',
     message: cut(`${required.map(describeClaim).join(' and ')}: ${why}`, MAX_MESSAGE_LENGTH),
     hold: holding.length > 0,
-    timeoutSeconds: shortest(holding.map(({ holdTimeoutSeconds }) => holdTimeoutSeconds)),
+    timeoutSeconds: earliest(...holding.map(({ holdTimeoutSeconds }) => holdTimeoutSeconds)),
   }
 }
 
@@ -86,9 +88,4 @@ export const MAX_MESSAGE_LENGTH = 1024
 
 export function holdMessage(parts: readonly string[]): string {
   return cut(parts.join('; '), MAX_MESSAGE_LENGTH)
-}
-
-export function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
-  const given = timeouts.filter((timeout) => timeout !== undefined)
-  return given.length === 0 ? undefined : Math.min(...given)
 }

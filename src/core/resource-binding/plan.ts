@@ -4,6 +4,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
+import { earliest } from '../../base/time/earliest.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { strictestRules } from '../karmada-rules.ts'
 import { cut } from '../outcome.ts'
@@ -184,7 +185,8 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
     times.push(...seconds.map((timeout) => holdSince + timeout * 1000))
   }
-  return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
+  const next = earliest(...times)
+  return next === undefined ? undefined : Math.max(0, next - now)
 }
 
 /** Whether a stored decision is that of an orphaned workload, or one that looks alike. Few are, and they seldom change. */

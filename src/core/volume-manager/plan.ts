@@ -6,6 +6,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { defined } from '../../base/json.ts'
 import { mergePatch } from '../../base/merge-patch.ts'
+import { earliest } from '../../base/time/earliest.ts'
 import { type Action, nodePatchOf, type Plan, patchOf, statusPatchOf, type Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { unreadableConfigs, withKnownStatus } from './known-status.ts'
@@ -20,7 +21,6 @@ import { nodeLabelsFor, ownerKey, ownerOfNodeLabel } from './rules/names.ts'
 import { startMovers } from './schedule/start.ts'
 import { buildManagerStatus, statusEvents, unreadableStatus } from './status/conditions.ts'
 import { summarize, summarizeWaiting } from './status/summary.ts'
-import { earliest } from './time.ts'
 
 const MIN_REQUEUE_MS = 1000
 

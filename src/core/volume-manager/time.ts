@@ -26,9 +26,3 @@ export function latestTime(times: readonly string[]): string | undefined {
   }
   return latest
 }
-
-/** The earliest of some times; undefined when there is none. */
-export function earliest(...times: (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
-}

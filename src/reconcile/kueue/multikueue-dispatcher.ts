@@ -1,6 +1,8 @@
 /** The loop of the MultiKueue dispatcher `lodestone.dev/dispatcher`: nominates worker clusters that have the data of a Workload. */
+
 import { kueueWorkloads } from '../../api/kueue.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { earliest } from '../../base/time/earliest.ts'
 import { decideNomination } from '../../core/kueue/decide-nomination.ts'
 import {
   isOverruled,
@@ -36,8 +38,7 @@ export function openMultiKueueDispatcherLoop(roundMs: number): ReconcileLoop {
         return undefined
       }
       const decision = decideNomination(gathered.input)
-      const times = [gathered.requeueAfterMs, decision.requeueAfterMs].filter((ms) => ms !== undefined)
-      const requeueAfterMs = times.length > 0 ? Math.min(...times) : undefined
+      const requeueAfterMs = earliest(gathered.requeueAfterMs, decision.requeueAfterMs)
       if (planNomination(workload, decision, now).actions.length === 0) return requeueAfterMs
       // The cache lacks the managed fields. A later version comes as a change.
       const current = await store.read(kueueWorkloads, namespace, name)

@@ -1,7 +1,9 @@
 /** The loop of DataSources: creates one per query of claims, queries its data system at the configured interval, and writes the answer. */
+
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
+import { earliest } from '../../base/time/earliest.ts'
 import { lacksLocation, ServedCrd, type SourceCrd, shownCrd } from '../../core/data-source/crd.ts'
 import type { SourceInput } from '../../core/data-source/decide.ts'
 import { planSource, type SourcePlan } from '../../core/data-source/plan.ts'
@@ -65,34 +67,37 @@ export function openDataSourceLoop(): ReconcileLoop {
       if (waitMs > 0) return waitMs
       queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
       const found = findSource(name, context)
+      spacing.ran(name, found?.claims.length ?? 0, now())
       if (!found) {
         forgetSource(states, name)
-        spacing.ran(name, 0, now())
         return undefined
       }
-      spacing.ran(name, found.claims.length, now())
       const state = observeSource(states, name, found, now())
       const crd = served.at(now())
-      const input = gather(found, state, { queries, crd, now: now() })
-      const plan = planSource(input)
+      const plan = planSource(gather(found, state, { queries, crd, now: now() }))
+      const { attempt } = state
       applyQuery(plan.query, { found, state, queries, now, done: () => enqueue(name) })
       const shown = await applySource(plan, context)
-      const isChanged = shown !== undefined && served.learn(shown, now())
-      if (shown === 'upstream') {
-        if (isChanged) observer.reducedCrd?.()
-        enqueue(name)
-      } else {
-        // A newer answer may have arrived during the write.
-        if (plan.writesAttempt && state.attempt === input.attempt) state.attempt = undefined
-        if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
-        // Every source lacks the fields that the API server dropped before.
-        if (isChanged) for (const { metadata } of context.store.list(dataSources)) enqueue(metadata.name ?? '')
-      }
-      const times = [plan.requeueAfterMs, crd === 'upstream' ? served.retryInMs(now()) : undefined]
-      const next = Math.min(...times.filter((time) => time !== undefined))
-      return Number.isFinite(next) ? next : undefined
+      const isNewCrd = shown !== undefined && served.learn(shown, now())
+      if (isNewCrd) observeCrd(shown, context)
+      // The source is written again, without the fields that the CRD lacks.
+      if (shown === 'upstream') enqueue(name)
+      else rememberWrite(state, plan, attempt)
+      return earliest(plan.requeueAfterMs, crd === 'upstream' ? served.retryInMs(now()) : undefined)
     },
   }
+}
+
+/** Tells an operator that the CRD lacks fields. When it has them again, every source lacks what the API server dropped before. */
+function observeCrd(shown: SourceCrd, { observer, store, enqueue }: ReconcileContext): void {
+  if (shown === 'upstream') observer.reducedCrd?.()
+  else for (const { metadata } of store.list(dataSources)) enqueue(metadata.name ?? '')
+}
+
+/** Remembers what the status of a source shows now. A newer answer may have arrived during the write. */
+function rememberWrite(state: SourceState, plan: SourcePlan, attempt: SourceState['attempt']): void {
+  if (plan.writesAttempt && state.attempt === attempt) state.attempt = undefined
+  if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
 }
 
 /** Returns the namespace of a claim of the source: the first one in its status, or the one for which the source is created. */

@@ -1,5 +1,7 @@
 /** The rules of a workload that does not run: it waits until the location is known and a cluster with the data can take it. */
+
 import type { PlacementAffinity } from '../../../api/karmada.ts'
+import { earliest } from '../../../base/time/earliest.ts'
 import { MAX_OBJECT_BYTES } from '../../admission/object-size.ts'
 import { holdAnnotation } from '../hold.ts'
 import {
@@ -8,7 +10,6 @@ import {
   holdMessage,
   missingClaim,
   nowhere,
-  shortest,
   unresolved,
   unsatisfiable,
 } from '../hold-cause.ts'
@@ -67,7 +68,7 @@ export function holdOrApplyBase(
   const hold = holdAnnotation(
     input,
     { message, reason: first.reason },
-    shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds)),
+    earliest(...holding.map(({ timeoutSeconds }) => timeoutSeconds)),
   )
   return { state: hold.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold }, message }
 }

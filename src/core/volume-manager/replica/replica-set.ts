@@ -1,9 +1,10 @@
 /** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
+import { earliest } from '../../../base/time/earliest.ts'
 import type { DeletionCause } from '../codes.ts'
 import { isOfVolume } from '../rules/names.ts'
-import { earliest, toTime } from '../time.ts'
+import { toTime } from '../time.ts'
 import { isReady } from './download.ts'
 import { inQueue } from './transition.ts'
 import { lastUse } from './use.ts'

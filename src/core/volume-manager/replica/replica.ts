@@ -9,10 +9,10 @@ import type {
   ReplicaUse,
 } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
+import { earliest } from '../../../base/time/earliest.ts'
 import type { EvictionCause } from '../codes.ts'
 import type { ObservedReplica, ObservedVolume } from '../observe.ts'
 import { placeKey } from '../rules/names.ts'
-import { earliest } from '../time.ts'
 import { stepDeletion } from './deletion.ts'
 import { evictData, isReady, loseData, stepDownload } from './download.ts'
 import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'

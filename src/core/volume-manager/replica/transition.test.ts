@@ -3,7 +3,8 @@ import { NOW } from '../../../../test/builders.ts'
 import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { UploadStatus } from '../../../api/volume-status.ts'
-import { earliest, fromTime } from '../time.ts'
+import { earliest } from '../../../base/time/earliest.ts'
+import { fromTime } from '../time.ts'
 import {
   enter,
   fail,

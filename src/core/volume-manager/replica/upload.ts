@@ -21,10 +21,11 @@ import type {
 } from '../../../api/volume-status.ts'
 import { defined, without } from '../../../base/json.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
+import { earliest } from '../../../base/time/earliest.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
 import { revisionOf, sourceDigest } from '../rules/source-types.ts'
-import { earliest, fromTime, toTime } from '../time.ts'
+import { fromTime, toTime } from '../time.ts'
 import { isReady } from './download.ts'
 import {
   enter,
