@@ -2,6 +2,7 @@
 import type { Server as TlsServer } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { ResourceType } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
 import { watchConnections } from '../../server/connections.ts'
@@ -20,6 +21,7 @@ import { Followers } from './followers.ts'
 import type { History } from './history.ts'
 import { LIST_NAMES, type ListName, selectPage } from './lists.ts'
 import type { CheckResult } from './questions/check.ts'
+import type { Asker } from './questions/one-at-a-time.ts'
 import { MAX_MANIFEST_BYTES } from './questions/question-files.ts'
 import { readLocate } from './questions/read-locate.ts'
 import type { WhatIfResult } from './questions/what-if.ts'
@@ -49,9 +51,9 @@ export interface PageServerInput {
   /** Reads the Events about placements, of a namespace or of all. */
   history: (namespace: string | undefined) => Promise<History>
   /** Checks the manifests in a body against the fleet. */
-  check: (body: unknown) => Promise<CheckResult>
+  check: (body: unknown, asker: Asker) => Promise<CheckResult>
   /** Answers what happens to workloads under the suppositions in a body. */
-  whatIf: (body: unknown) => Promise<WhatIfResult>
+  whatIf: (body: unknown, asker: Asker) => Promise<WhatIfResult>
   assets: ReadonlyMap<string, Asset>
   /** The certificate with which the server serves HTTPS; HTTP without one. */
   certificate?: ServingCertificates | undefined
@@ -172,16 +174,18 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return rejection ? sendRejection(reply, rejection) : sendAnswer(reply, 'Location', answer)
   })
   server.post('/v1/check', { bodyLimit: MAX_MANIFEST_BYTES }, async (request, reply) => {
-    const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
+    const viewer = viewerOf(request)
+    const rejection = await checkRejection(viewer, input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
-    const { answer, problems } = await input.check(request.body)
+    const { answer, problems } = await input.check(request.body, askerOf(viewer, reply))
     if (problems) return sendProblems(reply, problems)
     return sendAnswer(reply, 'Check', answer)
   })
   server.post('/v1/what-if', { bodyLimit: MAX_MANIFEST_BYTES }, async (request, reply) => {
-    const rejection = await checkRejection(viewerOf(request), input.cachedKinds().filter(isServed))
+    const viewer = viewerOf(request)
+    const rejection = await checkRejection(viewer, input.cachedKinds().filter(isServed))
     if (rejection) return sendRejection(reply, rejection)
-    const { answer, table, problems } = await input.whatIf(request.body)
+    const { answer, table, problems } = await input.whatIf(request.body, askerOf(viewer, reply))
     if (problems) return sendProblems(reply, problems)
     return answer ? sendAnswer(reply, 'WhatIf', answer) : sendAnswer(reply, 'WhatIfTable', table)
   })
@@ -223,6 +227,16 @@ export function buildPageServer(input: PageServerInput): PageServer {
 
 function secureContext({ certPem, keyPem }: ServingCertificates) {
   return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
+}
+
+/** A reader leaves when its connection is closed. */
+function askerOf({ user }: Viewer, { raw }: FastifyReply): Asker {
+  const left = new AbortController()
+  const abort = () => left.abort()
+  // The reader may have left while the API server was asked about it. Then `close` was emitted before.
+  if (raw.destroyed) abort()
+  else raw.once('close', abort)
+  return { ...defined({ user }), left: left.signal }
 }
 
 function toRejection(error: Error & { statusCode?: number }, bodyLimit: number): Rejection {

@@ -33,7 +33,8 @@ async function openHub() {
     now: Date.parse('2026-11-20T12:00:00Z'),
   })
   const { signal } = new AbortController()
-  return { store, check: openCheck({ context, folder: undefined, signal }) }
+  const ask = openCheck({ context, folder: undefined, signal })
+  return { store, check: (body: unknown) => ask(body, { left: signal }) }
 }
 
 const filesOf = (...objects: object[]) => ({

@@ -19,7 +19,7 @@ import type { Context } from '../../explain/target.ts'
 import { typeOfObject } from '../../kinds.ts'
 import { openFolder } from '../../open-folder.ts'
 import type { BodyProblem } from '../replies.ts'
-import { answerBodies } from './one-at-a-time.ts'
+import { type Asker, answerBodies } from './one-at-a-time.ts'
 import { FILES, readFiles, TEXT } from './question-files.ts'
 
 interface CheckQuestion {
@@ -70,7 +70,7 @@ const validate = compileSchema(
  * Returns a function that answers a body, or says what is wrong with it. One question is answered at a time. The function throws if too many
  * wait, and if the API server does not let the user read what a decision needs.
  */
-export function openCheck(input: FleetInput): (body: unknown) => Promise<CheckResult> {
+export function openCheck(input: FleetInput): (body: unknown, asker: Asker) => Promise<CheckResult> {
   const questions = { what: 'check', command: COMMAND, ended: input.signal } as const
   return answerBodies(validate, questions, (question: CheckQuestion, signal) => answerQuestion(question, input, signal))
 }

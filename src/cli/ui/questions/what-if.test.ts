@@ -230,7 +230,8 @@ async function openHub(objects: readonly K8sObject[]) {
   const state = { isHub: true }
   const context = () => ({ ...explainContext(store, NOW), ...state })
   const { signal } = new AbortController()
-  return { store, state, whatIf: openWhatIf({ context, folder: undefined, signal }) }
+  const whatIf = openWhatIf({ context, folder: undefined, signal })
+  return { store, state, whatIf: (body: unknown) => whatIf(body, { left: signal }) }
 }
 
 test('on a hub, workloads without a decision count too', async () => {

@@ -11,7 +11,7 @@ import { emptySupposition, SuppositionError } from '../../what-if/supposed.ts'
 import { type Table, tabulate } from '../../what-if/table.ts'
 import type { BodyProblem } from '../replies.ts'
 import type { FleetInput } from './check.ts'
-import { answerBodies } from './one-at-a-time.ts'
+import { type Asker, answerBodies } from './one-at-a-time.ts'
 import { type PlacedSupposition, readWhatIf, validateWhatIf, type WhatIfQuestion } from './read-what-if.ts'
 
 interface Described {
@@ -42,7 +42,7 @@ const COMMAND = 'lodestone what-if'
  * Returns a function that answers a body, or says what is wrong with it. Each question reads the fleet as it is then, one question at a time. The
  * function throws if too many wait, and if an answer takes too long. It also throws if the user may not read what a decision needs.
  */
-export function openWhatIf(input: FleetInput): (body: unknown) => Promise<WhatIfResult> {
+export function openWhatIf(input: FleetInput): (body: unknown, asker: Asker) => Promise<WhatIfResult> {
   const questions = { what: 'question', command: COMMAND, ended: input.signal } as const
   return answerBodies(validateWhatIf, questions, (body: WhatIfQuestion, signal) => answerBody(body, input, signal))
 }
