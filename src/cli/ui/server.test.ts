@@ -4,6 +4,7 @@ import { get, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { TestClock } from '../../base/time/clock.fake.ts'
+import { openTokenAccess } from './access/token-access.ts'
 import { OWNER } from './access/viewer.ts'
 import { EMPTY_LISTS } from './lists.fake.ts'
 import type { Asker } from './questions/one-at-a-time.ts'
@@ -83,4 +84,35 @@ test.each(['/v1/check', '/v1/what-if'])('%s learns that its reader has left', as
   expect({ user, hasLeft: left.aborted }).toEqual({ user: 'eve', hasLeft: false })
   request.destroy()
   await once(left, 'abort')
+})
+
+const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+test.each<{ name: string; method?: 'POST'; url: string; headers?: Record<string, string>; want: number }>([
+  { name: 'a link on another site opens a view', url: '/what-if?cluster-lost=member2', want: 200 },
+  {
+    name: 'a link on another page of the site opens it',
+    url: '/',
+    headers: { 'sec-fetch-site': 'same-site' },
+    want: 200,
+  },
+  { name: 'a link does not open the API', url: '/v1/claims', want: 403 },
+  { name: 'another site shows no view in a frame', url: '/', headers: { 'sec-fetch-dest': 'iframe' }, want: 403 },
+  { name: 'a script of another site reads no view', url: '/', headers: { 'sec-fetch-mode': 'cors' }, want: 403 },
+  { name: 'a form of another site logs in no reader', method: 'POST', url: '/login', want: 403 },
+  { name: 'a link with another host opens no view', url: '/', headers: { host: 'evil.example' }, want: 421 },
+])('with tokens, $name', async ({ method = 'GET', url, headers, want }) => {
+  const clock = new TestClock()
+  const { fastify } = buildPageServer({
+    access: openTokenAccess({ users: { viewerOf: async () => undefined }, hosts: ['lodestone.example.org'], clock }),
+    assets: new Map([['index.html', { type: 'text/html', content: Buffer.from('page') }]]),
+    clock,
+  } as unknown as PageServerInput)
+  onTestFinished(() => fastify.close())
+  const { statusCode } = await fastify.inject({
+    method,
+    url,
+    headers: { host: 'lodestone.example.org', ...link, ...headers },
+  })
+  expect(statusCode).toBe(want)
 })

@@ -97,10 +97,11 @@ export function buildPageServer(input: PageServerInput): PageServer {
     // Undefined for a path without a route: the answer is the page, or a problem.
     const route = request.routeOptions.url
     if (route === HEALTH_PATH) return undefined
-    const wrongHost = access.hostRejection(request.headers)
+    const isPublicFile = access.hasPublicFiles && (route === undefined || route === ASSET_PATH)
+    // A reader may open a view by a link in a chat. Then the page, which has no data, reads the API itself.
+    const wrongHost = access.hostRejection(request.headers, isPublicFile && request.method === 'GET')
     if (wrongHost) return sendRejection(reply, wrongHost)
-    const isFile = route === undefined || route === ASSET_PATH
-    if (access.publicPaths.has(route ?? '') || (access.hasPublicFiles && isFile)) return undefined
+    if (access.publicPaths.has(route ?? '') || isPublicFile) return undefined
     const { viewer, rejection } = await access.identify(request.headers)
     if (rejection) return sendRejection(reply.headers(access.challenge), rejection)
     readers.set(request, viewer)

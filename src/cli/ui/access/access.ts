@@ -7,8 +7,8 @@ import type { Rejection, Viewer } from './viewer.ts'
 export type Identity = { viewer: Viewer; rejection?: never } | { viewer?: never; rejection: Rejection }
 
 export interface Access {
-  /** Why a request is not served to any reader, by its headers. */
-  hostRejection(headers: RequestHeaders): Rejection | undefined
+  /** Why a request is not served to any reader, by its headers. `mayBeLinked`: a link on a page of another site may open it in a tab. */
+  hostRejection(headers: RequestHeaders, mayBeLinked?: boolean): Rejection | undefined
   identify(headers: RequestHeaders): Promise<Identity>
   /** The paths that need no session: those by which a reader gets one. */
   publicPaths: ReadonlySet<string>

@@ -30,6 +30,8 @@ export interface RequestHeaders {
   cookie?: string | undefined
   authorization?: string | undefined
   'sec-fetch-site'?: string | string[] | undefined
+  'sec-fetch-mode'?: string | string[] | undefined
+  'sec-fetch-dest'?: string | string[] | undefined
 }
 
 /** The port at the end of a host. */
@@ -40,27 +42,36 @@ const DEFAULT_PORTS = [80, 443]
 export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 /**
- * Returns a function that says why a request is not served to any reader, by its headers.
+ * Returns a function that says why a request is not served to any reader, by its headers. With `mayBeLinked`, a link on a page of another site
+ * may open the address in a tab.
  *
  * @param names the accepted values of the header `Host`; those without a port are accepted with every port
  */
-export function hostRules(names: readonly string[]): (headers: RequestHeaders) => Rejection | undefined {
+export function hostRules(
+  names: readonly string[],
+): (headers: RequestHeaders, mayBeLinked?: boolean) => Rejection | undefined {
   const accepted = new Set(names.map((name) => name.toLowerCase()))
   const isServed = (host: string) => {
     const name = host.toLowerCase()
     if (accepted.has(name) || accepted.has(name.replace(PORT, ''))) return true
     return !PORT.test(name) && DEFAULT_PORTS.some((port) => accepted.has(`${name}:${port}`))
   }
-  return ({ host = '', origin, 'sec-fetch-site': site }) => {
+  return (headers, mayBeLinked = false) => {
+    const { host = '', origin, 'sec-fetch-site': site } = headers
     if (!isServed(host)) {
       return { status: 421, message: `host ${host.slice(0, 100)} is not served; allow it with --host` }
     }
-    const isOtherSite = site === 'cross-site' || site === 'same-site'
+    const isOtherSite = (site === 'cross-site' || site === 'same-site') && !(mayBeLinked && opensTab(headers))
     if (isOtherSite || (origin !== undefined && !isServed(originHost(origin)))) {
       return { status: 403, message: 'a page of another site may not use this server' }
     }
     return undefined
   }
+}
+
+/** Whether a browser shows the answer in a tab, where no other page reads it. */
+function opensTab({ 'sec-fetch-mode': mode, 'sec-fetch-dest': dest }: RequestHeaders): boolean {
+  return mode === 'navigate' && dest === 'document'
 }
 
 function originHost(origin: string): string {
