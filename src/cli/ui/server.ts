@@ -116,7 +116,8 @@ export function buildPageServer(input: PageServerInput): PageServer {
     sendRejection(reply, toRejection(error, request.routeOptions.bodyLimit)),
   )
   server.setNotFoundHandler((request, reply) => {
-    if (request.method === 'GET' && !request.url.startsWith('/v1')) return sendAsset(reply, 'index.html')
+    if (['GET', 'HEAD'].includes(request.method) && !request.url.startsWith('/v1'))
+      return sendAsset(reply, 'index.html')
     return sendRejection(reply, { status: 404, message: `path ${urlPath(request).slice(0, 100)} not found; see /v1` })
   })
 
@@ -191,7 +192,8 @@ export function buildPageServer(input: PageServerInput): PageServer {
     return answer ? sendAnswer(reply, 'WhatIf', answer) : sendAnswer(reply, 'WhatIfTable', table)
   })
   const followers = new Followers()
-  server.get('/v1/events', async (request, reply) => {
+  // An answer to HEAD would have no end.
+  server.get('/v1/events', { exposeHeadRoute: false }, async (request, reply) => {
     const wanted = readEventsRequest(queryParameters(request))
     const viewer = viewerOf(request)
     const rejection = followers.rejection(viewer)

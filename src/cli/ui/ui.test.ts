@@ -351,6 +351,16 @@ describe('a mistake or an attack', () => {
   })
 })
 
+test.each([
+  { path: '/claims', want: 200 },
+  { path: '/v1/claims', want: 200 },
+  // GET has no end.
+  { path: '/v1/events', want: 404 },
+])('HEAD $path is answered with $want', async ({ path, want }) => {
+  const { status, text } = await (await openPage([])).send(path, { method: 'HEAD' })
+  expect({ status, text }).toEqual({ status: want, text: '' })
+})
+
 test('a port that another process uses is one line with the way out', async () => {
   const { origin, folder } = await openPage([])
   const { port } = new URL(origin)
