@@ -4,14 +4,19 @@ import { TestClock } from '../../../base/time/clock.fake.ts'
 import type { RequestHeaders } from './hosts.ts'
 import { openTokenAccess } from './token-access.ts'
 import { viewerWith } from './viewer.fake.ts'
+import type { Viewer } from './viewer.ts'
 
 const reader = viewerWith([])
+const userOf = (token: string): Viewer => ({ ...reader, user: token })
 const host = 'lodestone.example.org'
 
 function stage() {
   const clock = new TestClock()
   const accepted = new Set(['good'])
-  const users = { viewerOf: async (token: string) => (accepted.has(token) ? reader : undefined) }
+  const users = {
+    viewerOf: async (token: string) =>
+      token.startsWith('user') ? userOf(token) : accepted.has(token) ? reader : undefined,
+  }
   const access = openTokenAccess({ users, hosts: [host], clock })
   const server = fastify()
   access.addRoutes(server)
@@ -24,7 +29,7 @@ function stage() {
     const { viewer, rejection } = await access.identify({ host, ...headers })
     return viewer ?? rejection.status
   }
-  const session = async () => (await logIn({ token: 'good' })).cookie.split(';')[0] ?? ''
+  const session = async (token = 'good') => (await logIn({ token })).cookie.split(';')[0] ?? ''
   return { clock, accepted, access, logIn, logOut, identify, session }
 }
 
@@ -88,8 +93,17 @@ describe('a session ends', () => {
   test('when a thousand newer ones began', async () => {
     const { identify, session } = stage()
     const cookie = await session()
-    for (let i = 0; i < 1_000; i++) await session()
+    for (let i = 0; i < 1_000; i++) await session(`user${i % 20}`)
     expect(await identify({ cookie })).toBe(401)
+  })
+
+  test('when a hundred newer ones of the same user began, and those of others go on', async () => {
+    const { identify, session } = stage()
+    const cookie = await session()
+    const own = await session('user')
+    for (let i = 0; i < 1_000; i++) await session('user')
+    expect(await identify({ cookie })).toBe(reader)
+    expect(await identify({ cookie: own })).toBe(401)
   })
 })
 

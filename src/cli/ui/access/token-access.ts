@@ -21,6 +21,8 @@ const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 const SESSION_BYTES = 32
 /** The oldest session ends. */
 const MAX_SESSIONS = 1_000
+/** The oldest session of a user ends before, so that one reader does not log out all others. A team may share a ServiceAccount. */
+const MAX_OF_USER = 100
 /** A working day. The token may end earlier. */
 const SESSION_MS = 12 * 3_600_000
 /** Tokens of identity providers have a few KiB. */
@@ -34,6 +36,7 @@ const NOT_ACCEPTED: Rejection = {
 
 interface Session {
   token: string
+  user: string | undefined
   until: number
 }
 
@@ -41,11 +44,18 @@ interface Session {
 export function openTokenAccess({ users, hosts, clock }: TokenAccessInput): Access {
   const sessions = new Map<string, Session>()
 
-  function begin(token: string): string {
+  /** Returns the session that ends before another one of the user begins; undefined if there is room. The map has the oldest ones first. */
+  function oldestBeyond(user: string | undefined): string | undefined {
+    const own = [...sessions].filter(([, session]) => session.user === user)
+    if (own.length >= MAX_OF_USER) return own[0]?.[0]
+    return sessions.size >= MAX_SESSIONS ? [...sessions.keys()][0] : undefined
+  }
+
+  function begin(token: string, user: string | undefined): string {
     const id = randomBytes(SESSION_BYTES).toString('base64url')
-    sessions.set(id, { token, until: clock.now() + SESSION_MS })
-    const [oldest] = sessions.keys()
-    if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+    const ending = oldestBeyond(user)
+    if (ending !== undefined) sessions.delete(ending)
+    sessions.set(id, { token, user, until: clock.now() + SESSION_MS })
     return `${COOKIE}=${id}; ${ATTRIBUTES}; Max-Age=${SESSION_MS / 1000}`
   }
 
@@ -76,7 +86,9 @@ export function openTokenAccess({ users, hosts, clock }: TokenAccessInput): Acce
         }
         const { viewer, rejection } = await identifyToken(token.trim())
         if (rejection) return sendRejection(reply, rejection)
-        return sendAnswer(reply.header('set-cookie', begin(token.trim())), 'Session', { user: viewer.user })
+        return sendAnswer(reply.header('set-cookie', begin(token.trim(), viewer.user)), 'Session', {
+          user: viewer.user,
+        })
       })
       server.post('/logout', (request, reply) => {
         sessions.delete(cookieNamed(COOKIE, request.headers.cookie) ?? '')
