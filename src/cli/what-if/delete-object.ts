@@ -1,4 +1,5 @@
 /** Supposes that an object is deleted, with the binding of its workload. */
+import { dataSources } from '../../api/data-source.ts'
 import { bindingTypeIn, clusterResourceBindings, clusters, isBinding, resourceBindings } from '../../api/karmada.ts'
 import { apiVersionOf, groupOf, type ObjectReference, plainReference, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
@@ -36,7 +37,7 @@ export function deleteObject(text: string, supposed: Supposed, { workloads, name
   const found = named.find(isFound)
   if (!found) {
     const where = named[0]?.namespaced ? ` in namespace ${namespace}` : ''
-    const hint = nameHint({ namespace, name }, namesOf(named, store))
+    const hint = dataHint(name, named, store) ?? nameHint({ namespace, name }, namesOf(named, store))
     throw new UnknownNameError(`no ${named[0]?.kind} ${name}${where}${hint}`)
   }
   if (found.kind === namespaces.kind)
@@ -56,6 +57,14 @@ export function deleteObject(text: string, supposed: Supposed, { workloads, name
   const binding = objectBinding(referenceIn(found, within, name), store)
   const bound = binding && store.remove(bindingTypeIn(within), within, binding.metadata.name ?? '')
   if (bound) changes.push(bound)
+}
+
+/** Other suppositions take the name of data for its source. Several sources may have the same data, so the user names the one. */
+function dataHint(data: string, types: readonly ResourceType[], store: ObjectStore): string | undefined {
+  if (!types.includes(dataSources)) return undefined
+  const sources = [...store.list(dataSources)].filter(({ spec }) => spec.name === data)
+  const names = sources.slice(0, 5).map(({ metadata }) => metadata.name ?? '')
+  return names.length === 0 ? undefined : `; the data ${data} is that of ${names.join(', ')}`
 }
 
 /** The names of all objects of these kinds: the cached ones, and the workloads that have a binding. */

@@ -1070,6 +1070,11 @@ test.each<{ options: string[]; status: number; says: string }>([
     status: 1,
     says: 'no Deployment app in namespace demo; it is in namespace default: add -n default',
   },
+  {
+    options: ['--delete', 'datasource/lake.shop.sales'],
+    status: 1,
+    says: 'no DataSource lake.shop.sales; the data lake.shop.sales is that of amoro-table-lake.shop.sales',
+  },
   { options: ['--delete', 'ns/default'], status: 2, says: '--delete ns/default: give the objects in the Namespace' },
   { options: ['--delete', 'widget/x'], status: 2, says: 'unknown kind widget' },
   { options: ['--each-cluster-lost', '--cluster-lost', 'member1'], status: 2, says: 'ask one at a time' },
