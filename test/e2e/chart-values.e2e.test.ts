@@ -349,6 +349,36 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: 'config.systems.configMap: must not be given together with config.systems.directory',
     },
     {
+      what: 'less memory for requests than the largest one',
+      values: { config: { server: { maxBytesInFlight: '6Mi' } } },
+      want: 'config.server.maxBytesInFlight: 6Mi is below 7Mi, the largest body; raise it',
+    },
+    {
+      what: 'limits of movers in one namespace without that namespace',
+      values: { config: { volumes: { movers: { maxResources: { cpu: '2' } } } } },
+      want: 'config.volumes.movers.maxResources: has no effect without config.volumes.movers.namespace',
+    },
+    {
+      what: 'a limit of movers below their default request',
+      values: { config: { volumes: { movers: { resources: { limits: { memory: '128Mi' } } } } } },
+      want: 'config.volumes.movers.resources.requests.memory: 256Mi is above config.volumes.movers.resources.limits.memory',
+    },
+    {
+      what: 'a high watermark below the default of the low one',
+      values: { config: { volumes: { eviction: { highWatermarkPercent: 75 } } } },
+      want: 'config.volumes.eviction.lowWatermarkPercent: 80 must be less than highWatermarkPercent, which is 75',
+    },
+    {
+      what: 'a root of local volumes around the default one of data',
+      values: { config: { volumes: { localRoots: ['/mnt/fast', '/var/'] } } },
+      want: 'config.volumes.localRoots: /var/ overlaps /var/datasets of config.volumes.allowedRoots',
+    },
+    {
+      what: 'roots of local volumes in each other',
+      values: { config: { volumes: { localPaths: 'roots', localRoots: ['/mnt/fast', '/mnt'] } } },
+      want: 'config.volumes.localRoots: /mnt/fast is in /mnt; with localPaths: roots, name directories',
+    },
+    {
       what: 'two sources of certificates',
       values: { certManager: { enabled: true }, config: { certificates: { source: 'secret' } } },
       want: 'config.certificates: differs from certManager.enabled',
