@@ -91,6 +91,17 @@ describe('with a configuration, systems are shown', () => {
     expect(stdout).not.toContain('hunter2')
   })
 
+  test('of a folder that cannot be read, none is said to be not configured', async () => {
+    const config = join(makeFolder({ 'config.yaml': { systems: { directory: '/nowhere/systems' } } }), 'config.yaml')
+
+    const { stdout } = await status([makeSource({ system: 'lake' })], '--config', config)
+
+    expect(systemsOf(stdout).slice(2)).toEqual([
+      expect.stringMatching(/^lake +1 +0 +never queried$/),
+      expect.stringMatching(/^systems +0 +0 +invalid configuration: .*cannot be read/),
+    ])
+  })
+
   test('with an invalid file and sources, in one row', async () => {
     const config = join(makeFolder({ 'config.yaml': { systems: { directory: folder() } } }), 'config.yaml')
 

@@ -18,10 +18,11 @@ export function reportSystems(
 ): SystemReport[] {
   const bySystem = Map.groupBy(sources, ({ spec }) => spec.system)
   const inspected = new Map(configured?.map((one) => [one.system, one]))
+  const isKnown = configured !== undefined && !configured.some(({ isSource }) => isSource)
   return [...new Set([...bySystem.keys(), ...inspected.keys()])].map((name) => {
     const its = bySystem.get(name) ?? []
     const { problem, config } = inspected.get(name) ?? {}
-    const isConfigured = configured === undefined || inspected.has(name)
+    const isConfigured = !isKnown || inspected.has(name)
     const warnings = config === undefined ? [] : locationWarnings(config, its)
     return {
       name,

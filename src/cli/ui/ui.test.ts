@@ -15,8 +15,8 @@ import { resourceWord } from '../../api/meta.ts'
 import { pageRoles } from '../../app/roles/page-roles.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { makeFolder, runWords } from '../cli.fake.ts'
-import { makeNarrowedBinding, openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
-import { openBrowser, pageKinds } from './ui.ts'
+import { makeNarrowedBinding, openMemory, openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
+import { openBrowser, pageKinds, pageSystems } from './ui.ts'
 
 const hold = JSON.stringify({
   message: 'default/sales: catalog down',
@@ -349,6 +349,18 @@ describe('a mistake or an attack', () => {
     const { status, text } = await (await openPage(fleet)).send('/explain/Deployment/app?namespace=default')
     expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('<div id="page">') })
   })
+})
+
+test.each([
+  { login: 'link', isRead: true },
+  { login: 'token', isRead: false },
+] as const)('with a $login, a ConfigMap of data systems is read: $isRead', async ({ login, isRead }) => {
+  const source = pageSystems(
+    { configMap: { namespace: 'lodestone-system', name: 'systems' } },
+    login,
+    await openMemory(),
+  )
+  expect(source !== undefined).toBe(isRead)
 })
 
 test.each([

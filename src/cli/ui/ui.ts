@@ -5,13 +5,14 @@ import { isIP } from 'node:net'
 import { type Cluster, clusters } from '../../api/karmada.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { placementTiming } from '../../app/config/placement-config.ts'
-import { systemsSource } from '../../app/config/systems-config.ts'
+import { type SystemsConfig, systemsSource } from '../../app/config/systems-config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { defined } from '../../base/json.ts'
 import { aborted, systemClock } from '../../base/time/clock.ts'
 import { readPodUse } from '../../core/volume-manager/pod-use.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { inspectSystems } from '../../locality/config/inspect.ts'
+import type { ConfigSource } from '../../locality/config/source.ts'
 import { listen } from '../../server/listen.ts'
 import { type AnyCachedKind, kindKey } from '../../store/any-kind.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
@@ -115,7 +116,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
   })
   const { store, folder, isMember, isHub } = source
   const karmadaRules = karmadaRulesOf(args, config, source.karmadaRules)
-  const systems = systemsSource(config.systems, store)
+  const systems = pageSystems(config.systems, accessOptions.login, store)
   const configured = systems && (await inspectSystems(systems))
 
   const computeLists = async (): Promise<Lists> => {
@@ -193,6 +194,15 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
     await host?.close()
     await source.close()
   }
+}
+
+/** Returns the source of data systems; undefined without one, and for a ConfigMap that the account of a page in a cluster may not read. */
+export function pageSystems(
+  systems: SystemsConfig,
+  login: AccessOptions['login'],
+  store: ObjectStore,
+): ConfigSource | undefined {
+  return login === 'token' && systems.configMap !== undefined ? undefined : systemsSource(systems, store)
 }
 
 function clusterRow({ metadata, spec: { provider, region } = {} }: Cluster): ClusterRow {

@@ -10,6 +10,8 @@ export interface InspectedSystem {
   /** The name of the system; for an invalid configuration the name of its file, which is usually the same. */
   system: string
   problem?: string
+  /** Whether this is the source itself, so that the systems of the configuration are not known. */
+  isSource?: true
   /** Present if the configuration is valid. */
   config?: Pick<SystemConfig, 'locationMapping' | 'locationMatching' | 'warnings'>
 }
@@ -21,7 +23,7 @@ export async function inspectSystems(source: ConfigSource): Promise<InspectedSys
     return (await source.read()).map((file) => inspect(file, files))
   } catch (error) {
     if (!(error instanceof ConfigSourceError)) throw error
-    return [{ system: basename(source.name), problem: `${source.name}: ${error.message}` }]
+    return [{ system: basename(source.name), problem: `${source.name}: ${error.message}`, isSource: true }]
   }
 }
 
