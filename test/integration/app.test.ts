@@ -180,7 +180,8 @@ describe('probes and metrics', () => {
 
     const early = await health(running, '/readyz')
     expect(early.status).toBe(503)
-    for (const { type } of cachedKinds) expect(early.text).toContain(`not ready: ${type.kind} cache not synced\n`)
+    for (const { type } of cachedKinds)
+      expect(early.text).toMatch(new RegExp(`^not ready: ${type.kind}( \\(${type.group}\\))? cache not synced$`, 'm'))
     expect(await health(running, '/livez')).toEqual({ status: 200, text: 'ok\n' })
     const { status, text } = await health(running, '/metrics')
     expect(status).toBe(200)

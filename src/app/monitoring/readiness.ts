@@ -1,6 +1,6 @@
 /** Lists the reasons why the application is not ready. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
-import { keyOfObject } from '../../api/meta.ts'
+import { keyOfObject, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { listNames } from '../../base/names.ts'
 import type { NotReady } from '../../server/health-protocol.ts'
@@ -49,16 +49,22 @@ function reasonsNotReady(
     ...as('certificate', certificateReasons(certificate, now())),
     ...as(
       'caches',
-      store.unsynced().map(({ kind }) => `${kind} cache not synced`),
+      store.unsynced().map((type) => `${kindTitle(type, store)} cache not synced`),
     ),
     ...as('election', electionReasons(leadership)),
     ...as('registration', registration.isRegistered() ? [] : ['webhooks not registered yet']),
     ...as(
       'kinds',
-      store.unavailable().map(({ type: { kind }, message }) => `${kind} objects are not available: ${message}`),
+      store.unavailable().map(({ type, message }) => `${kindTitle(type, store)} objects are not available: ${message}`),
     ),
     ...staleReasons(store),
   ]
+}
+
+/** Several projects have a kind of the same name, such as Job. */
+function kindTitle({ kind, group }: ResourceType, store: Pick<ObjectStore, 'kinds'>): string {
+  const isShared = store.kinds().some((other) => other.kind === kind && other.group !== group)
+  return isShared ? `${kind} (${group || 'core'})` : kind
 }
 
 function as(check: NotReady['check'], messages: readonly string[]): NotReady[] {
