@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
 import { type FileHandle, open, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { isStreamed } from '../http/messages.ts'
 import { readPart } from './read-part.ts'
 
@@ -11,13 +10,12 @@ const MIB = 1 << 20
 const SIZE = 18 * MIB
 const signal = new AbortController().signal
 
+const content = randomBytes(SIZE)
 let path: string
-let content: Buffer
 let file: FileHandle
 
 beforeEach(async () => {
-  path = join(mkdtempSync(join(tmpdir(), 'lodestone-part-')), 'file')
-  content = randomBytes(SIZE)
+  path = join(temporaryFolder(), 'file')
   await writeFile(path, content)
   file = await open(path, 'r')
 })

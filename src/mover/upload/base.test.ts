@@ -1,8 +1,7 @@
-import { mkdtempSync } from 'node:fs'
 import { appendFile, readFile, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import type { ObjectPlace } from '../../base/objects.ts'
 import { readRecords } from '../download/checksums.ts'
 import { openBase } from './base.ts'
@@ -10,7 +9,7 @@ import { openBase } from './base.ts'
 const target: ObjectPlace = { url: 's3://lake/', container: 'lake', globRoot: 's3/lake/', key: '', recursive: true }
 const known = { key: 'a.csv', size: 1, etag: 'e' }
 const place = () => {
-  const state = mkdtempSync(join(tmpdir(), 'lodestone-base-'))
+  const state = temporaryFolder()
   return { state, target: join(state, 'data'), files: join(state, 'files'), parts: join(state, 'parts') }
 }
 

@@ -1,7 +1,6 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore, PendingUpload } from '../objects/object-store.ts'
 import { NameList, openPending } from './upload.ts'
@@ -22,7 +21,7 @@ test('a short list shows all names', () => {
 
 const { signal } = new AbortController()
 const place = () => {
-  const state = mkdtempSync(join(tmpdir(), 'lodestone-pending-'))
+  const state = temporaryFolder()
   return { state, target: join(state, 'data') } as Parameters<typeof openPending>[0]
 }
 
