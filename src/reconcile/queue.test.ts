@@ -191,7 +191,7 @@ test('a backlog of short runs yields to the event loop', async () => {
   }
   setImmediate(look)
   for (let i = 0; i < 10_000; i++) queue.add(`${i}`)
-  await vi.waitUntil(() => done === 10_000)
+  await expect.poll(() => done).toBe(10_000)
   const steps = doneAtTurn.map((count, i) => count - (doneAtTurn[i - 1] ?? 0))
   expect(Math.max(...steps)).toBeLessThanOrEqual(25)
 })

@@ -17,7 +17,7 @@ async function connectTo(origin: string): Promise<Socket> {
 async function ask(origin: string, path: string, cookie: string) {
   const socket = await connectTo(origin)
   socket.write(`GET ${path} HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nCookie: ${cookie}\r\n\r\n`)
-  const [begin] = await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })
+  const [begin] = await once(socket, 'data')
   return { socket, begin: `${begin}` }
 }
 

@@ -28,9 +28,9 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function get(url: string, env: Environment, endpoint: object = {}) {
+function get(url: string, env: Environment, endpoint: object = {}, timeout = '20s') {
   const auth = { type: 'bearer', token: 'secret' }
-  const retryConfig = { timeout: '2s' }
+  const retryConfig = { timeout }
   const document = { system: 'iceberg-rest', endpoint: { url, auth, ...endpoint }, retryConfig }
   const config = parseSystemConfig(join(folder, 'system.json'), JSON.stringify(document), plugins)
   http = openHttpClient(config, new SkippingClock(), env)
@@ -70,7 +70,7 @@ describe('to a server with http', () => {
     { name: 'HTTPS_PROXY alone', env: () => ({ HTTPS_PROXY: proxy.url }) },
     { name: 'NO_PROXY', env: () => ({ HTTP_PROXY: proxy.url, NO_PROXY: `.invalid,${HOST}` }) },
   ])('with $name the request goes directly to the server', async ({ env }) => {
-    const error = await queryError(get(`http://${HOST}`, env()))
+    const error = await queryError(get(`http://${HOST}`, env(), {}, '2s'))
     expect(['unreachable', 'timeout']).toContain(error.code)
     expect(proxy.requests).toEqual([])
   })
@@ -167,7 +167,7 @@ describe('to a server with https', () => {
       const { openHttpClient } = await import('${join(import.meta.dirname, 'http.ts')}')
       const endpoint = { urls: ['https://${HOST}'], auth: { type: 'none', secrets: {} }, tls: { insecureSkipVerify: false } }
       const clock = { now: () => 0, epochMs: () => 0, after: (_ms, run) => (queueMicrotask(run), () => {}), random: () => 0 }
-      const config = { endpoint, retry: { timeoutMs: 5000 }, maxConcurrent: 1, maxRequestsPerSecond: 1 }
+      const config = { endpoint, retry: { timeoutMs: 20_000 }, maxConcurrent: 1, maxRequestsPerSecond: 1 }
       const http = openHttpClient(config, clock)
       const { status } = await http.send({ method: 'GET', url: 'https://${HOST}/' }, new AbortController().signal)
       await http.close()
@@ -180,7 +180,8 @@ describe('to a server with https', () => {
 
   test('a proxy without a response ends the request at its timeout and leaves no client', async () => {
     proxy.connectStatus = 'hang'
-    expect((await queryError(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('timeout')
+    const request = get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }, {}, '400ms')
+    expect((await queryError(request)).code).toBe('timeout')
     await http?.close()
     http = undefined
   })
