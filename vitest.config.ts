@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** What a test waits for comes within milliseconds, but not on a machine that is busy with other things. */
-const patient = { testTimeout: 60_000, expect: { poll: { timeout: 45_000 } } }
+const patient = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 45_000 } } }
 
 /** Processes that tests start do not compile TypeScript again that did not change. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') }
@@ -30,7 +30,10 @@ export default defineConfig({
           // The files of a worker share their modules: to load them anew for each file takes two thirds of the CPU time. So a test must not
           // depend on the state of a module, and restores what it replaces.
           isolate: false,
+          env: compiled,
           ...patient,
+          // Nothing here waits for another process for long: a look every 10 ms is cheap, and ends most waits five times earlier.
+          expect: { poll: { ...patient.expect.poll, interval: 10 } },
         },
       },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], env: compiled, ...patient } },

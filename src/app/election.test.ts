@@ -1,6 +1,7 @@
 /** Tests what a replica reports while the API server denies the Lease, and that it leads when the right is there. */
 import { expect, onTestFinished, test } from 'vitest'
-import { aborted, systemClock } from '../base/time/clock.ts'
+import { FastClock } from '../base/time/clock.fake.ts'
+import { aborted } from '../base/time/clock.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { MissingPrerequisiteError, type ObjectStore } from '../store/store.ts'
@@ -16,7 +17,8 @@ function startReplica(error: Error | undefined) {
   const store = openFolderStore({ kinds: [] })
   let denial = error
   const read: ObjectStore['read'] = (...words) => (denial ? Promise.reject(denial) : store.read(...words))
-  const leadership = openLeadershipState(systemClock)
+  const clock = new FastClock(20)
+  const leadership = openLeadershipState(clock)
   const stop = startElection({
     config: DEFAULT_CONFIG,
     leaseStore: { ...store, read, create: store.create.bind(store), update: store.update.bind(store) } as ObjectStore,
@@ -25,6 +27,7 @@ function startReplica(error: Error | undefined) {
     onError: () => undefined,
     log: silentLog,
     now: Date.now,
+    clock,
   })
   onTestFinished(stop)
   const registration = { isRegistered: () => true }
@@ -56,7 +59,7 @@ test.each([
   ])
   expect(replica.leads()).toBe(false)
   replica.deny(undefined)
-  await expect.poll(replica.leads, { timeout: 10_000 }).toBe(true)
+  await expect.poll(replica.leads).toBe(true)
   expect(replica.notReady()).toEqual([])
 })
 
@@ -65,5 +68,5 @@ test('an API server that does not answer for a moment is no denial', async () =>
   await expect.poll(replica.leads, { timeout: 200 }).toBe(false)
   expect(replica.notReady()).toEqual([])
   replica.deny(undefined)
-  await expect.poll(replica.leads, { timeout: 10_000 }).toBe(true)
+  await expect.poll(replica.leads).toBe(true)
 })

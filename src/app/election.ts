@@ -1,7 +1,7 @@
 /** Elects the replica that writes: its loops run, and it keeps the registration. Without an election, this replica is the leader. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Clock } from '../base/time/clock.ts'
+import { type Clock, systemClock } from '../base/time/clock.ts'
 import { MissingPrerequisiteError, type ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Config } from './config/config.ts'
@@ -73,6 +73,8 @@ export interface ElectionInput {
   log: Logger
   /** Milliseconds since the epoch. */
   now: () => number
+  /** The clock of every wait. Default: the system clock. */
+  clock?: Clock
 }
 
 /** Returns a function that ends the work and releases the Lease. */
@@ -84,6 +86,7 @@ export function startElection({
   onError,
   log,
   now,
+  clock = systemClock,
 }: ElectionInput): () => Promise<void> {
   async function lead(signal: AbortSignal, leadership?: Leadership): Promise<void> {
     state.begin(leadership ?? ALWAYS)
@@ -102,6 +105,7 @@ export function startElection({
     // The host name is for users. The UUID makes it unique: two processes with the same identity would both be leaders.
     identity: `${hostname()}_${randomUUID()}`,
     now,
+    clock,
     onStarted: lead,
     onStopped: () => log.info('no longer the leader'),
     onReached: state.reached,

@@ -149,6 +149,7 @@ async function openHub(
     kinds: kinds.map(({ absence, ...kind }) => ({ ...kind, ...optional })),
     observer,
     namespace,
+    ...defined({ clock: io.clock }),
   })
   // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
   const abort = () => void connection.close()

@@ -7,6 +7,8 @@ import { runSeed } from './run.ts'
 export interface WorldOptions {
   firstSeed: number
   maxSteps: number
+  // A world ends after this many steps, so that a failure is short. Default: 1000.
+  worldSteps?: number
   // Guarantees that are not checked.
   ignored: string[]
   stories: boolean
@@ -29,9 +31,6 @@ interface Share {
   threads: number
 }
 
-// A world ends after this many steps, so that a failure is short.
-const WORLD_STEPS = 1000
-
 // Yields worlds in the order of their seeds, as many as the caller takes.
 export async function* playWorlds(worlds: WorldOptions, threads: number): AsyncGenerator<Played> {
   const workers = Array.from({ length: threads }, (_, first) => {
@@ -50,12 +49,12 @@ export async function* playWorlds(worlds: WorldOptions, threads: number): AsyncG
 
 // Plays every world of its share, until its thread is terminated.
 async function play({ worlds, first, threads }: Share): Promise<void> {
-  const { firstSeed, maxSteps, ignored, stories, asks, log } = worlds
+  const { firstSeed, maxSteps, worldSteps = 1000, ignored, stories, asks, log } = worlds
   for (let world = first; ; world += threads) {
     // The last world gets the rest of the steps. Others follow it only if worlds ended early.
-    const rest = maxSteps - world * WORLD_STEPS
+    const rest = maxSteps - world * worldSteps
     const seed = firstSeed + world
-    const limit = rest > 0 ? Math.min(WORLD_STEPS, rest) : WORLD_STEPS
+    const limit = rest > 0 ? Math.min(worldSteps, rest) : worldSteps
     const print = log ? console.log : undefined
     const { config, actions, failure } = await runSeed(seed, limit, print, ignored, { stories, asks })
     const broken = failure && { guarantee: failure.guarantee, message: failure.message }

@@ -1,12 +1,16 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { makeFolder, runWords } from '../cli.fake.ts'
 import { sendTo } from '../ui/ui.fake.ts'
 import { cacheDirectoryOf } from './serve-config.ts'
 
 const FREE = ['--port', '0', '--health-port', '0']
+/** The certificates of the tests that are not about them: they are made once. */
+const SHARED_CACHE = mkdtempSync(join(tmpdir(), 'lodestone-serve-'))
+afterAll(() => rmSync(SHARED_CACHE, { recursive: true }))
 
 /** Serves a folder until the hints are printed. */
 async function serveUntilReady(words: string[], { isTTY = false, env = {} }: { isTTY?: boolean; env?: object } = {}) {
@@ -14,7 +18,7 @@ async function serveUntilReady(words: string[], { isTTY = false, env = {} }: { i
   const printed = { stdout: '', stderr: '' }
   const status = await runWords(['serve', ...FREE, ...words], {
     signal: ending.signal,
-    env: { XDG_CACHE_HOME: makeFolder(), ...env },
+    env: { XDG_CACHE_HOME: SHARED_CACHE, ...env },
     stdout: {
       write(text: string) {
         printed.stdout += text
@@ -60,7 +64,7 @@ describe('a port in use', () => {
   ])('is named with $option and the way out', async ({ option, key }) => {
     const port = await takePort()
     const run = runWords(['serve', ...FREE, '--folder', 'examples/hub', option, String(port)], {
-      env: { XDG_CACHE_HOME: makeFolder() },
+      env: { XDG_CACHE_HOME: SHARED_CACHE },
     })
 
     await expect(run).rejects.toThrow(
@@ -76,7 +80,7 @@ describe('a port in use', () => {
     await new Promise((resolve) => probe.close(resolve))
     const words = ['--port', String(port), '--health-port', String(port)]
 
-    const run = runWords(['serve', '--folder', 'examples/hub', ...words], { env: { XDG_CACHE_HOME: makeFolder() } })
+    const run = runWords(['serve', '--folder', 'examples/hub', ...words], { env: { XDG_CACHE_HOME: SHARED_CACHE } })
 
     await expect(run).rejects.toThrow(`cannot listen on 127.0.0.1:${port}: another process uses the port; `)
   })
@@ -85,7 +89,7 @@ describe('a port in use', () => {
 test('a host that is not of this machine is named with its key', async () => {
   const file = join(makeFolder({ 'lodestone.yaml': { server: { host: '192.0.2.1' } } }), 'lodestone.yaml')
   const run = runWords(['serve', ...FREE, '--folder', 'examples/hub', '--config', file], {
-    env: { XDG_CACHE_HOME: makeFolder() },
+    env: { XDG_CACHE_HOME: SHARED_CACHE },
   })
 
   await expect(run).rejects.toThrow(

@@ -7,6 +7,7 @@ import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
+import { FastClock } from '../../base/time/clock.fake.ts'
 import * as answers from '../../store/cluster/api-responses.fake.ts'
 import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
 import { makeKubeconfig, runWords } from '../cli.fake.ts'
@@ -83,11 +84,11 @@ test('--watch shows a new hold, and ends with status 0', async () => {
   let output = ''
   const write = (text: string) => (output += text)
   const done = status(['--watch', '--held'], { signal: ending.signal, stdout: { write } })
-  await expect.poll(() => output, { timeout: 10_000 }).toBe('HOLDS (0)\n')
+  await expect.poll(() => output).toBe('HOLDS (0)\n')
 
   server.put(resourceBindings, makeBinding(suspended, { annotations: { 'lodestone.dev/hold': HOLD } }))
 
-  await expect.poll(() => output, { timeout: 10_000 }).toContain('HOLDS (0)\n\nHOLDS (1)\n')
+  await expect.poll(() => output).toContain('HOLDS (0)\n\nHOLDS (1)\n')
   ending.abort()
   expect((await done).status).toBe(0)
 })
@@ -96,16 +97,17 @@ test('--watch names a failure of the API server once, and goes on', async () => 
   const ending = new AbortController()
   let output = ''
   const write = (text: string) => (output += text)
-  const done = status(['--watch', '--held'], { signal: ending.signal, stdout: { write } })
-  await expect.poll(() => server.watches(resourceBindings).length, { timeout: 10_000 }).toBe(1)
+  const io = { signal: ending.signal, stdout: { write }, clock: new FastClock(20) }
+  const done = status(['--watch', '--held'], io)
+  await expect.poll(() => server.watches(resourceBindings).length).toBe(1)
   const failure = () => answers.status(500, 'InternalError')
   server.misbehave(answers.isWatchRequest(resourceBindings), failure(), failure())
 
   server.watches(resourceBindings)[0]?.end()
-  await expect.poll(() => server.watchRequests(resourceBindings).length, { timeout: 20_000 }).toBe(4)
+  await expect.poll(() => server.watchRequests(resourceBindings).length).toBe(4)
   server.put(resourceBindings, makeBinding(suspended, { annotations: { 'lodestone.dev/hold': HOLD } }))
 
-  await expect.poll(() => output, { timeout: 10_000 }).toContain('HOLDS (1)\n')
+  await expect.poll(() => output).toContain('HOLDS (1)\n')
   ending.abort()
   expect((await done).stderr).toMatch(/^lodestone status: ResourceBinding: [^\n]*HTTP 500[^\n]*\n$/)
 })

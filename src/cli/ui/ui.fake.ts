@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
-import { Ajv } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import { onTestFinished } from 'vitest'
 import { makeBinding } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
@@ -105,16 +105,19 @@ export async function sendTo(
 
 const SCHEMA = join(import.meta.dirname, '..', '..', '..', 'docs', 'ui.schema.json')
 
+/** Compiled once: that takes more time than most tests of the page. */
+let validate: ValidateFunction | undefined
+
 /** Returns what an answer has that the published schema does not allow. */
 export function schemaErrors(answer: unknown): unknown[] {
-  const validate = new Ajv({ strict: false }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')) as object)
+  validate ??= new Ajv({ strict: false }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')) as object)
   return validate(answer) ? [] : (validate.errors ?? [])
 }
 
 /** Opens an empty store in memory until the end of the test. */
 export async function openMemory(): Promise<FolderStore> {
   const store = openFolder(undefined, { workloads: SHIPPED_KINDS })
-  await store.start(AbortSignal.timeout(10_000))
+  await store.start(new AbortController().signal)
   onTestFinished(() => store.stop())
   return store
 }

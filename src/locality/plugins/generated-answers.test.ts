@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defined, isCount } from '../../base/json.ts'
 import { TestClock } from '../../base/time/clock.fake.ts'
-import { parseSystemConfig } from '../config/config.ts'
+import { parseSystemConfig, type SystemConfig } from '../config/config.ts'
 import { type DataAnswer, DataServer } from '../http/data-server.fake.ts'
 import { type LocalityAnswer, LocalityError, type LocalityQuery } from '../locality.ts'
 import { completeObserver } from '../observer.ts'
@@ -35,7 +35,7 @@ const loaded = {
   },
   config: { token: 't' },
 }
-const config = { defaults: { prefix: 'p' }, overrides: { prefix: 'q', 'namespace-separator': '%2E' } }
+const catalogConfig = { defaults: { prefix: 'p' }, overrides: { prefix: 'q', 'namespace-separator': '%2E' } }
 const listing =
   '<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>' +
   '<Contents><Key>a/b</Key><Size>5</Size><ETag>"e"</ETag></Contents><EncodingType>url</EncodingType></ListBucketResult>'
@@ -54,7 +54,7 @@ const CASES: readonly Case[] = [
     plugin: 'iceberg-rest',
     query: { type: 'table', name: 'db.t', attributes: { ref: 'main' }, etag: '"v0"' },
     valid: [
-      { url: '/config', body: config },
+      { url: '/config', body: catalogConfig },
       { url: '/', body: loaded },
     ],
   },
@@ -64,7 +64,7 @@ const CASES: readonly Case[] = [
     query: { type: 'table', name: 'db.t', attributes: {} },
     valid: [
       { url: '/token', body: { access_token: 'abc', expires_in: 60 } },
-      { url: '/config', body: config },
+      { url: '/config', body: catalogConfig },
       { url: '/', body: { error: { type: 'NoSuchTableException', message: 'm', code: 404 } } },
     ],
   },
@@ -89,18 +89,22 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Opens a system with one server. Its first health check has ended, and the next one waits for a clock that stands still. */
-async function open(
+/** The configuration of a system with one server. */
+function configOf(
   plugin: string,
   url: string,
-  { auth, timeout = `${TIMEOUT_MS}ms` }: { auth?: object; timeout?: string },
-): Promise<OpenSystem> {
+  { auth, timeout = `${TIMEOUT_MS}ms` }: { auth?: object | undefined; timeout?: string },
+): SystemConfig {
   const endpoint = defined({ url, auth: auth && { ...auth, tokenUrl: `${url}/token` } })
   const retryConfig = { maxRetries: 0, timeout }
   const document = { system: 'lake', plugin, endpoint, retryConfig, maxRequestsPerSecond: 10_000 }
-  const config = parseSystemConfig('lake.json', JSON.stringify(document), plugins)
+  return parseSystemConfig('lake.json', JSON.stringify(document), plugins)
+}
+
+/** Opens a system. Its first health check has ended, and the next one waits for a clock that stands still. */
+async function open(config: SystemConfig): Promise<OpenSystem> {
   const definition = plugins[config.plugin]
-  if (definition === undefined) throw new Error(`the test opens ${plugin}, which is no plugin`)
+  if (definition === undefined) throw new Error(`the test opens ${config.plugin}, which is no plugin`)
   const checked = Promise.withResolvers<void>()
   const system = openSystem({
     config,
@@ -137,11 +141,14 @@ describe.each(CASES)('the plugin $plugin, for a query of type $query.type ($auth
   let server: DataServer
   let other: DataServer
   let answers: readonly DataAnswer[] = []
+  let config: SystemConfig
 
   beforeAll(async () => {
     other = await new DataServer(() => ({})).listen()
     const kindOf = (url: string) => given.valid.findIndex((kind) => url.includes(kind.url))
     server = await new DataServer(({ url }) => answers[kindOf(url)] ?? { status: 404 }).listen()
+    // Once: each system compiles the schema of its plugin.
+    config = configOf(given.plugin, server.url, { auth: given.auth })
   })
   afterAll(async () => {
     await server.close()
@@ -152,7 +159,7 @@ describe.each(CASES)('the plugin $plugin, for a query of type $query.type ($auth
     const generated = fc.tuple(...given.valid.map(({ body }) => answersLike(body, given.headers ?? {})))
     const run = fc.asyncProperty(generated, async (some) => {
       answers = []
-      const system = await open(given.plugin, server.url, given.auth === undefined ? {} : { auth: given.auth })
+      const system = await open(config)
       answers = some
       const started = performance.now()
       const outcome = await outcomeOf(system, given.query)
@@ -211,7 +218,7 @@ describe.each(['amoro', 'iceberg-rest', 'webhdfs', 's3'])('the plugin %s', (plug
     async (raw) => {
       text = raw.text
       const address = server.address() as { port: number }
-      const system = await open(plugin, `http://127.0.0.1:${address.port}`, { timeout: '5s' })
+      const system = await open(configOf(plugin, `http://127.0.0.1:${address.port}`, { timeout: '5s' }))
       const query = CASES.find((one) => one.plugin === plugin)?.query
       const outcome = await outcomeOf(system, query ?? { type: 'table', name: 'a.b.c', attributes: {} })
       await system.close()

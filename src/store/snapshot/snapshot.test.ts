@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { makeNamespace } from '../../../test/builders.ts'
 import { Fleet } from '../../../test/fleet/fleet.ts'
 import { NEVER, storeOf, temporaryFile, written } from '../../../test/fleet/fleet-files.ts'
@@ -21,6 +22,8 @@ import { writeSnapshotFile } from './write-snapshot.ts'
 
 const kinds = snapshotKinds(SHIPPED_KINDS)
 const SMALL = { clusters: 20, sources: 60, bindings: 500 }
+/** For tests in which the number of objects does not matter. */
+const TINY = { clusters: 5, sources: 5, bindings: 20 }
 
 describe('a snapshot has the objects of its store', () => {
   test.each(['examples/hub', 'examples/member'])('%s', async (folder) => {
@@ -81,7 +84,7 @@ test('a compact table answers as a table with keys', () => {
 })
 
 test('a store of a snapshot cannot be written, and has no other kinds', async () => {
-  const { store, header } = await written({ store: fleetSource(new Fleet(1, SMALL)) })
+  const { store, header } = await written({ store: fleetSource(new Fleet(1, TINY)) })
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'new' } }
   await expect(store.create(namespaces, namespace)).rejects.toThrow('a snapshot is read-only')
   await expect(store.delete(namespaces, namespace)).rejects.toThrow('a snapshot is read-only')
@@ -91,7 +94,7 @@ test('a store of a snapshot cannot be written, and has no other kinds', async ()
 })
 
 test('a kind that could not be read does not look empty', async () => {
-  const from = fleetSource(new Fleet(1, SMALL))
+  const from = fleetSource(new Fleet(1, TINY))
   const unavailable = [{ type: namespaces, reason: 'Forbidden' as const, message: 'no right to list' }]
   const { store } = await written({ store: { ...from, unavailable: () => unavailable, serves: () => false } })
   expect(store.unavailable()).toEqual(unavailable)
@@ -102,6 +105,13 @@ describe('an invalid file is an error for the user', () => {
   const REMEDY = 'write the snapshot again'
   const lines = (change: (lines: string[]) => string[]) => (file: Buffer) =>
     gzipSync(change(gunzipSync(file).toString().split('\n')).join('\n'))
+  let valid: Buffer
+  beforeAll(async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'lodestone-snapshot-')), 'fleet.lsnap')
+    await writeSnapshotFile({ settings: SETTINGS, store: fleetSource(new Fleet(1, TINY)) }, file, NEVER)
+    valid = readFileSync(file)
+    rmSync(dirname(file), { recursive: true })
+  })
   const replaced = (from: string | RegExp, to: string) => lines((all) => all.join('\n').replace(from, to).split('\n'))
 
   test.each<[string, (file: Buffer) => Buffer, string]>([
@@ -176,8 +186,8 @@ describe('an invalid file is an error for the user', () => {
       '@ is damaged: it is not UTF-8',
     ],
   ])('%s', async (_, change, message) => {
-    const { file } = await written({ store: fleetSource(new Fleet(1, { clusters: 5, sources: 5, bindings: 20 })) })
-    writeFileSync(file, change(readFileSync(file)))
+    const file = temporaryFile()
+    writeFileSync(file, change(valid))
     const error = await openSnapshotStore({ file, signal: NEVER }).catch((thrown) => thrown)
     expect(`${error.name}: ${error.message.replaceAll(file, '@')}`).toContain(`SnapshotError: ${message}`)
     expect(error.exitStatus).toBe(2)
@@ -214,7 +224,7 @@ describe('an invalid file is an error for the user', () => {
 })
 
 describe('an interrupted command', () => {
-  const store = fleetSource(new Fleet(1, SMALL))
+  const store = fleetSource(new Fleet(1, TINY))
 
   test('leaves the previous file while it writes', async () => {
     const file = temporaryFile()
@@ -237,7 +247,7 @@ describe('an interrupted command', () => {
 
 test('a path that cannot be written is an error for the user', async () => {
   const file = `${temporaryFile()}/nowhere/fleet.lsnap`
-  const content = { store: fleetSource(new Fleet(1, SMALL)), settings: SETTINGS }
+  const content = { store: fleetSource(new Fleet(1, TINY)), settings: SETTINGS }
   await expect(writeSnapshotFile(content, file, NEVER)).rejects.toThrow(`${file} cannot be written: no such file`)
 })
 
