@@ -1,6 +1,6 @@
 // The page on a real hub, while kubectl changes objects.
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPage, servePage } from './browser.ts'
 import { buildPage, startBrowser } from './chromium.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -15,8 +15,7 @@ let hub: Hub
 beforeAll(async () => {
   browser = await startBrowser()
   await buildPage()
-  plane = await startControlPlane({ garbageCollector: true })
-  await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+  plane = await startHub()
   hub = hubOn(plane)
 })
 
@@ -24,6 +23,12 @@ afterAll(async () => {
   await browser?.close()
   await plane?.stopAll()
 })
+
+async function startHub(): Promise<ControlPlane> {
+  const started = await startControlPlane({ garbageCollector: true })
+  await startLodestone(started, { kubeconfig: await installLodestone(started) })
+  return started
+}
 
 test('the page shows that a workload waits, and then where its data is', async () => {
   const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
@@ -44,6 +49,10 @@ test('the page shows that a workload waits, and then where its data is', async (
 })
 
 test('the page works after a restart of the API server, and without the CRD of claims', async () => {
+  // A hub of its own: the other tests, which may run afterwards, need claims and a hub on which nothing waits.
+  const plane = await startHub()
+  onTestFinished(() => plane.stopAll())
+  const hub = hubOn(plane)
   const { link } = await servePage(['--kubeconfig', plane.kubeconfig])
   const page = await openPage(browser, link)
   await page.getByText('Nothing waits.').waitFor()
