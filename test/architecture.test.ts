@@ -140,6 +140,16 @@ describe('no file contains', () => {
     expect(places(everything, /\bvi\.(mock|doMock)\(/)).toEqual([])
   })
 
+  test('vi.waitFor and vi.waitUntil: they give up after a second, unlike expect.poll', () => {
+    expect(places(everything, /\bvi\.wait(For|Until)\(/)).toEqual([])
+  })
+
+  test('a temporary folder that stays: each run of the tests would leave another one', () => {
+    const inTests = everything.filter((file) => isTest(file) && !file.path.startsWith(join('test', 'e2e')))
+    const makers = inTests.filter(({ text }) => /\bmkdtemp/.test(text))
+    expect(makers.filter(({ text }) => !/\brm(Sync)?\(/.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
   test('decisions by the text of a message: a code decides, and the message says it', () => {
     // VCK's status has no code beside its message `success`, some Iceberg catalogs have none for a missing table, and S3 has none for SSE-C.
     // kube-apiserver names the webhook that rejected an object only in the message. Karmada's scheduler has one reason for most of its errors.

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:https'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { REVIEW_PATH, type RunningServer, review, startServer } from './admission-server.ts'
 import { call, raw } from './https-client.ts'
 
@@ -270,7 +270,7 @@ describe('a request that has arrived is answered', () => {
     const running = await startServer()
     const client = await open(running, before)
     const isAnswered = (times: number) => client.text.split('HTTP/1.1 200').length > times
-    await vi.waitUntil(() => before === '' || isAnswered(1))
+    await expect.poll(() => before === '' || isAnswered(1)).toBe(true)
 
     // The bytes are with the server, and it reads them only in the next iteration of the event loop.
     const write = () => client.socket.write(request)
@@ -278,7 +278,7 @@ describe('a request that has arrived is answered', () => {
     else write()
     await running.server.close(closeAfterMs)
 
-    await vi.waitUntil(() => client.isClosed)
+    await expect.poll(() => client.isClosed).toBe(true)
     expect(isAnswered(before === '' ? 1 : 2)).toBe(true)
   })
 })

@@ -1,7 +1,7 @@
 /** Movers with the keys of a role: by the token of a ServiceAccount from STS, or from the agent of the node. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openHttpClient } from '../../src/mover/http/client.ts'
 import { roleCredentials } from '../../src/mover/s3/role-credentials.ts'
 import { KEYS, makeRoot, readResult, readTree, runMover, startMover } from './mover-run.ts'
@@ -37,7 +37,7 @@ test('keys that expire during a long download are renewed, with the replaced tok
   let isFirst = true
   const untilExpired = async () => {
     writeFileSync(tokenFile, 'second.web.token')
-    await vi.waitUntil(() => Date.now() > (sts.expirations[0] ?? 0), { timeout: 60_000 })
+    await expect.poll(() => Date.now()).toBeGreaterThan(sts.expirations[0] ?? 0)
     isRevoked = true
   }
   s3.misbehave(({ method, key, headers }) => {
@@ -161,11 +161,15 @@ test('a renewal that fails does not stop a download while the last keys are vali
   const ids = [(await keys())?.accessKeyId, (await keys())?.accessKeyId]
   now += HOUR - 200_000
   ids.push((await keys())?.accessKeyId)
-  await vi.waitUntil(() => sts.requests.length === 2)
+  await expect.poll(() => sts.requests.length).toBe(2)
   // The next renewal has a pause.
   ids.push((await keys())?.accessKeyId)
-  now += 10_001
-  await vi.waitUntil(async () => (await keys())?.accessKeyId === 'ID-3')
+  // The pause begins when the failed response has been read, which may be later than here.
+  const idAfterPause = async () => {
+    now += 10_001
+    return (await keys())?.accessKeyId
+  }
+  await expect.poll(idAfterPause).toBe('ID-3')
 
   expect(ids).toEqual(['ID-1', 'ID-1', 'ID-1', 'ID-1'])
   expect(sts.requests).toHaveLength(3)

@@ -429,7 +429,7 @@ describe('a connection', () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'IfAvailable' }
     const connection = await open({ kubeconfig: await writeConfig(server.url, { exec }) })
 
-    expect(await connection.request('GET', path, { signal: AbortSignal.timeout(3000) })).toBeDefined()
+    expect(await connection.request('GET', path, { signal: AbortSignal.timeout(30_000) })).toBeDefined()
   })
 
   test('reports an exec plugin that cannot start without file descriptors, and continues', async () => {

@@ -133,7 +133,7 @@ describe('--query-systems', () => {
     plugin: 'iceberg-rest',
     endpoint: { url },
     locationMapping: { 's3://bucket/': ['member2'] },
-    retryConfig: { maxRetries: 0, timeout: '5s' },
+    retryConfig: { maxRetries: 0, timeout: '20s' },
   })
   const table = makeClaim({ dataSourceType: 'table', dataSourceName: 'db.sales' })
 
