@@ -1,7 +1,7 @@
 /** Decodes the lines of a snapshot. Objects stay text until they are read; values that several objects share are one object in memory. */
 import type { K8sObject } from '../../api/meta.ts'
 import { isCount, isObject } from '../../base/json.ts'
-import { MAX_DEPTH, MAX_OBJECTS, MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH, PROTOTYPE, type Shape } from './format.ts'
+import { MAX_DEPTH, MAX_OBJECTS, PROTOTYPE, SHARED_LIMITS, type Shape, type SharedLimits } from './format.ts'
 
 /** A line is not what a writer of snapshots writes. The message says what is wrong with it. */
 export class InvalidLineError extends Error {
@@ -20,6 +20,7 @@ export class ObjectDecoder {
   readonly #plans: { plan: Plan; length: number }[] = []
   readonly #values: unknown[] = []
   readonly #check: (kind: string, object: K8sObject) => void
+  readonly #limits: SharedLimits
   readonly #rows = new Map<string, string[]>()
   #current: { kind: string; rows: string[] } | undefined
   #count = 0
@@ -27,8 +28,9 @@ export class ObjectDecoder {
   #isComplete = false
 
   /** @param check throws for an object that is not allowed. The kind is `Kind.group`, as that of a kind line. */
-  constructor(check: (kind: string, object: K8sObject) => void) {
+  constructor(check: (kind: string, object: K8sObject) => void, limits = SHARED_LIMITS) {
     this.#check = check
+    this.#limits = limits
   }
 
   /** Whether the last line was read, and its counts are right. */
@@ -94,13 +96,14 @@ export class ObjectDecoder {
 
   #addValue(value: unknown, length: number): void {
     this.#length += length
-    if (this.#values.length === MAX_VALUES || this.#length > MAX_VALUES_LENGTH + 16 * MAX_VALUES)
+    const { values, valuesLength } = this.#limits
+    if (this.#values.length === values || this.#length > valuesLength + 16 * values)
       throw new InvalidLineError('it has too many shared values')
     this.#values.push(value)
   }
 
   #addShape(shape: unknown): void {
-    if (this.#plans.length === MAX_SHAPES) throw new InvalidLineError('it has too many shapes')
+    if (this.#plans.length === this.#limits.shapes) throw new InvalidLineError('it has too many shapes')
     let length = 1
     const planOf = (fields: unknown, depth: number): Plan => {
       const isShape = isObject(fields) && !Object.hasOwn(fields, PROTOTYPE) && depth < MAX_DEPTH

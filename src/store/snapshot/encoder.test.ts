@@ -2,16 +2,18 @@ import { expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
 import { ObjectDecoder } from './decoder.ts'
 import { ObjectEncoder } from './encoder.ts'
-import { MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH } from './format.ts'
+import { SHARED_LIMITS } from './format.ts'
+
+const fewShared = { shapes: 10, values: 50, valuesLength: 4096 }
 
 /** Encodes objects of one kind, and decodes the lines. */
-function roundTrip(objects: Iterable<K8sObject>) {
-  const decoder = new ObjectDecoder(() => {})
+function roundTrip(objects: Iterable<K8sObject>, limits = SHARED_LIMITS) {
+  const decoder = new ObjectDecoder(() => {}, limits)
   let lines = 0
   const encoder = new ObjectEncoder((line) => {
     lines += 1
     decoder.read(line)
-  })
+  }, limits)
   encoder.beginKind('Namespace')
   for (const object of objects) encoder.add(object)
   const rows = decoder.rows.get('Namespace') ?? []
@@ -31,24 +33,29 @@ test('values that repeat are one object, and names are written in place', () => 
 })
 
 test('an object with one shape too many is written as it is', () => {
-  const objects = Array.from({ length: MAX_SHAPES + 5 }, (_, i) => ({ ...named('same'), [`field-${i}`]: i }))
-  expect(roundTrip(objects).decoded).toEqual(objects)
+  const objects = Array.from({ length: 15 }, (_, i) => ({ ...named('same'), [`field-${i}`]: 0 }))
+  const { decoded, lines } = roundTrip(objects, fewShared)
+  expect(decoded).toEqual(objects)
+  // The kind, the shapes, the objects, and the values of all: the type, the kind, the name, the labels and the field.
+  expect(lines).toBe(1 + 10 + 15 + 5)
 })
 
-test('a value that is too long for the shared ones is written in place', () => {
-  const long = 'x'.repeat(MAX_VALUES_LENGTH / 64)
-  const objects = Array.from({ length: 70 }, (_, i) => named(`namespace-${i}`, { long: `${long}${i}` }))
-  const { decoded } = roundTrip(objects)
-  expect(decoded.map(({ metadata }) => metadata.labels?.['long']?.length)).toEqual(
-    objects.map(({ metadata }) => metadata.labels?.['long']?.length),
-  )
+test.each([
+  { name: 'too long for the shared ones', longest: 1000, count: 10, inPlace: 6 },
+  { name: 'one too many', longest: 1, count: 60, inPlace: 13 },
+])('a value that is $name is written in place', ({ longest, count, inPlace }) => {
+  const objects = Array.from({ length: count }, (_, i) => named('same', { long: `${'x'.repeat(longest)}${i}` }))
+  const { decoded, lines } = roundTrip(objects, fewShared)
+  expect(decoded).toEqual(objects)
+  // The kind, one shape, each object, the type, the kind and the name of all, and the labels that are shared.
+  expect(lines).toBe(1 + 1 + count + 3 + count - inPlace)
 })
 
 test('a file with too many shapes or values is rejected', () => {
-  const decoder = new ObjectDecoder(() => {})
-  for (let i = 0; i < MAX_SHAPES; i++) decoder.read('{"shape":{}}')
+  const decoder = new ObjectDecoder(() => {}, fewShared)
+  for (let i = 0; i < fewShared.shapes; i++) decoder.read('{"shape":{}}')
   expect(() => decoder.read('{"shape":{}}')).toThrow('it has too many shapes')
-  for (let i = 0; i < MAX_VALUES; i++) decoder.read('{"value":0}')
+  for (let i = 0; i < fewShared.values; i++) decoder.read('{"value":0}')
   expect(() => decoder.read('{"value":0}')).toThrow('it has too many shared values')
 })
 

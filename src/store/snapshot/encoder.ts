@@ -1,7 +1,7 @@
 /** Encodes objects as lines of a snapshot. Values that objects share are written once. */
 import type { K8sObject } from '../../api/meta.ts'
 import { isObject } from '../../base/json.ts'
-import { isOpen, MAX_SHAPES, MAX_VALUES, MAX_VALUES_LENGTH, mayBeOpen, PROTOTYPE, type Shape } from './format.ts'
+import { isOpen, mayBeOpen, PROTOTYPE, SHARED_LIMITS, type Shape, type SharedLimits } from './format.ts'
 
 /** After so many values of a field, it is known whether they repeat. Of 100,000 sources, 20,000 claims name one in ten twice. */
 const ENOUGH = 20_000
@@ -18,6 +18,7 @@ interface Repetition {
 
 export class ObjectEncoder {
   readonly #write: (line: string) => void
+  readonly #limits: SharedLimits
   readonly #shapes = new Map<string, number>()
   readonly #values = new Map<string, number>()
   /** The numbers of lists and objects that cached objects share. */
@@ -26,8 +27,9 @@ export class ObjectEncoder {
   #length = 0
 
   /** @param write takes each line, without the line break */
-  constructor(write: (line: string) => void) {
+  constructor(write: (line: string) => void, limits = SHARED_LIMITS) {
     this.#write = write
+    this.#limits = limits
   }
 
   beginKind(key: string): void {
@@ -68,7 +70,7 @@ export class ObjectEncoder {
     const known = this.#shapes.get(text)
     if (known !== undefined) return known
     const number = this.#shapes.size
-    if (number === MAX_SHAPES) return undefined
+    if (number === this.#limits.shapes) return undefined
     this.#write(JSON.stringify({ shape: JSON.parse(text) as Shape }))
     this.#shapes.set(text, number)
     return number
@@ -104,7 +106,8 @@ export class ObjectEncoder {
     repetition.distinct += 1
     repetition.isUnique = repetition.seen > ENOUGH && repetition.distinct > MOSTLY * repetition.seen
     const number = this.#values.size
-    if (number === MAX_VALUES || this.#length + text.length > MAX_VALUES_LENGTH) return undefined
+    const { values, valuesLength } = this.#limits
+    if (number === values || this.#length + text.length > valuesLength) return undefined
     this.#length += text.length
     this.#values.set(text, number)
     this.#write(`{"value":${text}}`)

@@ -15,12 +15,18 @@ export const MAX_LINE = 8 * 1024 * 1024
 /** In bytes, decompressed. A million bindings with as many claims have about 400 MiB. */
 export const MAX_CONTENT = 4 * 1024 * 1024 * 1024
 export const MAX_OBJECTS = 16_000_000
-export const MAX_VALUES = 4_000_000
-/** In characters: the length of all shared values. */
-export const MAX_VALUES_LENGTH = 256 * 1024 * 1024
-export const MAX_SHAPES = 10_000
 /** How deep the open objects below are nested. */
 export const MAX_DEPTH = 4
+
+/** How many shapes and shared values a snapshot has at most. */
+export interface SharedLimits {
+  shapes: number
+  values: number
+  /** In characters: the length of all shared values. */
+  valuesLength: number
+}
+
+export const SHARED_LIMITS: SharedLimits = { shapes: 10_000, values: 4_000_000, valuesLength: 256 * 1024 * 1024 }
 
 /** The fields of an object. A field with 0 has a value in the row; a field with a shape is an object. */
 export interface Shape {
