@@ -11,7 +11,7 @@ import {
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import { printable } from '../base/printable.ts'
-import { RepeatLimit } from '../base/repeat-limit.ts'
+import { RepeatLimit } from '../base/time/repeat-limit.ts'
 import { type KarmadaRules, rulesOfSchemas, strictestRules } from '../core/karmada-rules.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../store/any-kind.ts'

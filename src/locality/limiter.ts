@@ -2,7 +2,7 @@
 
 import pLimit from 'p-limit'
 import { type Clock, sleep, untilAborted } from '../base/time/clock.ts'
-import { TokenBucket } from '../base/token-bucket.ts'
+import { TokenBucket } from '../base/time/token-bucket.ts'
 
 export interface LimiterOptions {
   maxConcurrent: number

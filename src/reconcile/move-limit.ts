@@ -3,7 +3,7 @@
  * single move.
  */
 import { splitObjectKey } from '../api/meta.ts'
-import { type Rate, TokenBucket } from '../base/token-bucket.ts'
+import { type Rate, TokenBucket } from '../base/time/token-bucket.ts'
 
 /** A move that waits longer asks again after this time, since moves before it may be withdrawn. Ten thousand plans take half a second. */
 const MAX_WAIT_MS = 60_000

@@ -3,7 +3,7 @@
  * time.
  */
 import { defined } from '../../base/json.ts'
-import { RepeatLimit } from '../../base/repeat-limit.ts'
+import { RepeatLimit } from '../../base/time/repeat-limit.ts'
 import { APPLY_ROLES, lacksRight } from '../../store/cluster/apply-roles.ts'
 import { MissingPrerequisiteError } from '../../store/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'

@@ -3,9 +3,9 @@ import { KUEUE_ADMISSION_MANAGER, type KueueWorkload, kueueWorkloads } from '../
 import { apiVersionOf, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../../base/conditions.ts'
 import { isObject, isSameSet, jsonEqual } from '../../base/json.ts'
-import { appliedFields } from '../../base/managed-fields.ts'
 import { type EventAction, NOTHING, type PatchAction, type Plan, statusPatchOf } from '../plan.ts'
 import type { NominationDecision } from './decide-nomination.ts'
+import { appliedFields } from './managed-fields.ts'
 import { NOMINATED, nominatedClusters } from './workload-state.ts'
 
 /**

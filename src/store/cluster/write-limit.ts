@@ -1,6 +1,6 @@
 /** Limits the rate of writes to an API server, so that 100,000 writes after an outage do not cause the next one. */
 import type { Clock } from '../../base/time/clock.ts'
-import { TokenBucket } from '../../base/token-bucket.ts'
+import { TokenBucket } from '../../base/time/token-bucket.ts'
 
 export interface WriteLimitOptions {
   /** The average number of writes per second. Default 50. */

@@ -1,8 +1,8 @@
 /** Opens the access that the options of `lodestone ui` name, with the certificate of its server. */
 import { defined } from '../../../base/json.ts'
 import { printable } from '../../../base/printable.ts'
-import { RepeatLimit } from '../../../base/repeat-limit.ts'
 import { systemClock } from '../../../base/time/clock.ts'
+import { RepeatLimit } from '../../../base/time/repeat-limit.ts'
 import { UserError } from '../../../base/user-error.ts'
 import { maySelf } from '../../../store/cluster/access-review.ts'
 import type { ApiConnection } from '../../../store/cluster/api-connection.ts'

@@ -1,6 +1,6 @@
 /** Extracts what a field manager applied to an object, as the `Extract` functions of client-go do. */
-import type { K8sObject } from '../api/meta.ts'
-import { isObject, parseJson } from './json.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 
 /**
  * Returns the fields that the last server-side apply of a manager to a subresource owns, with their present values. An apply with the same

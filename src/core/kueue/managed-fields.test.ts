@@ -1,6 +1,6 @@
 /** Tests which fields of an object a field manager applied. */
 import { expect, test } from 'vitest'
-import type { K8sObject } from '../api/meta.ts'
+import type { K8sObject } from '../../api/meta.ts'
 import { appliedFields } from './managed-fields.ts'
 
 const conditions = [
