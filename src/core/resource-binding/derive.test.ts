@@ -140,6 +140,8 @@ describe('the binding of a template', () => {
     ['apps/v1 Deployment', { replicas: 3 }, 3],
     ['apps/v1 Deployment', { replicas: 0 }, 0],
     ['apps/v1 Deployment', {}, 1],
+    ['apps/v1 Deployment', { replicas: -5 }, 1],
+    ['apps/v1 Deployment', { replicas: Number.POSITIVE_INFINITY }, 1],
     ['apps/v1 ReplicaSet', { replicas: 3 }, 3],
     ['apps/v1 StatefulSet', { replicas: 3 }, 3],
     ['apps/v1 StatefulSet', undefined, 1],

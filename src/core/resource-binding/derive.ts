@@ -9,7 +9,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ObjectReference, referenceOf } from '../../api/meta.ts'
-import { defined, isObject } from '../../base/json.ts'
+import { defined, isCount, isObject } from '../../base/json.ts'
 import { withoutScheduling } from '../placement/binding-state.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
@@ -174,8 +174,10 @@ export function templateReplicas(template: K8sObject): number | undefined {
   return REPLICAS[`${groupOf(template.apiVersion)}/${template.kind}`]?.(isObject(spec) ? spec : {})
 }
 
+/** Settings of Flink are texts. A number that is no count, as `.inf` in YAML, is as absent: the API server would reject it. */
 function count(value: unknown, absent: number): number {
-  return typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value)) ? Number(value) : absent
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  return isCount(number) ? number : absent
 }
 
 function templateName({ metadata }: K8sObject): string {
