@@ -514,6 +514,8 @@ describe('a sequence of writes to a binding', () => {
     | { kind: 'data'; claims: ClaimAnswer[] }
     | { kind: 'somebody'; annotation: string }
     | { kind: 'time'; seconds: number }
+    /** The object is deleted without its binding, or created again. */
+    | { kind: 'owner'; isGone: boolean }
     | { kind: 'loop' }
 
   const write: fc.Arbitrary<Write> = fc.oneof(
@@ -528,6 +530,7 @@ describe('a sequence of writes to a binding', () => {
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('data' as const), claims }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('somebody' as const), annotation: fc.string() }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('time' as const), seconds: fc.constantFrom(1, 100) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('owner' as const), isGone: fc.boolean() }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('loop' as const) }) },
   )
 
@@ -561,11 +564,13 @@ describe('a sequence of writes to a binding', () => {
     let applied = first
     const everInForce = [first]
     let now = NOW
+    let isOrphaned = false
     let stored: ResourceBinding | undefined
     const admit = (sent: ResourceBinding): void => {
       const policy =
         policyIs === 'unknown' ? undefined : { placement: policyNow, lazy: policyIs === 'lazy', requiresClaim }
-      const input = { binding: sent, stored, claims: claimsNow, policy, clusters, now, leavesMovesToLoop }
+      const context = { policy, clusters, now, leavesMovesToLoop, isOrphaned }
+      const input = { binding: sent, stored, claims: claimsNow, ...context }
       const decision = decideBinding(input)
       // If a policy is known and applied, only it counts. Otherwise an earlier base may apply, since the affinity equals the stored one.
       everInForce.push(applied, policyNow)
@@ -614,6 +619,9 @@ describe('a sequence of writes to a binding', () => {
           break
         case 'data':
           claimsNow = each.claims
+          break
+        case 'owner':
+          isOrphaned = each.isGone
           break
         case 'time':
           now += each.seconds * 1000

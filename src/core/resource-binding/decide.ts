@@ -3,6 +3,7 @@ import { MANAGED_BY_LABEL, type Placement, type PlacementAffinity, type Resource
 import { defined, jsonEqual } from '../../base/json.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { areOursEqual, type DecidedAnnotations, hasOurAnnotations } from './annotations.ts'
 import { decideForBase } from './base.ts'
@@ -81,16 +82,17 @@ function decideOnce(input: BindingInput): BindingDecision {
   if (input.claims.length === 0 && !known && !input.policy?.requiresClaim) return untouched
   const parsed = parseInput(input)
   if (input.claims.length === 0 && !known && !lacksRequiredClaim(parsed)) return untouched
-  const orphaned = decideOrphaned(parsed, placement)
+  const orphaned = decideOrphaned(parsed, effectiveAffinity(placement))
   if (orphaned) {
     const written = writeDecision(parsed, placement, orphaned) ?? { binding }
     return { state: orphaned.state, message: orphaned.message, ...written }
   }
-  const { base, decision } = decideForBase(parsed)
-  const widened = widenedBy(base, decision.affinity, input.clusters, parsed.usesOverflow, parsed.rules)
+  const { base, decision: decided } = decideForBase(parsed)
+  const widened = widenedBy(base, decided.affinity, input.clusters, parsed.usesOverflow, parsed.rules)
   if (widened.length > 0) {
     return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.slice(0, 5).join(', ')}` }
   }
+  const decision = decideOrphaned(parsed, decided.affinity) ?? decided
   const written = writeDecision(parsed, placement, decision)
   return written
     ? { state: decision.state, message: decision.message, ...written }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bind, loop, one, runsIn, write } from '../../../../test/binding-writes.ts'
+import { bind, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
 import { located, makeBinding, makeInput, NOW } from '../../../../test/builders.ts'
 import { readDecision } from '../annotations.ts'
 import { planBinding, requeueAfter } from '../plan.ts'
@@ -81,6 +81,14 @@ describe('a running workload whose object was deleted without its binding', () =
   test('stays with its data if a write without the owner allows all clusters', () => {
     const written = write(narrowed, { placement: one('m1', 'm2', 'm3') }, { claims: [located(['m1'])], ...isGone })
     expect(written.binding.spec.placement).toEqual(one('m1'))
+  })
+
+  test('gets the same answer if the API server sends that to a wider write again', () => {
+    const stored = bind({ ...runsIn('m1'), placement: one('m1') })
+    const input = { claims: [located(['m1'])], stored, ...isGone }
+    const first = write(stored, { placement: three }, input)
+    expect(first.binding.spec.placement).toEqual(one('m1'))
+    expect(write(first.binding, {}, input).binding).toEqual(first.binding)
   })
 
   test('follows its data when it is created again', () => {

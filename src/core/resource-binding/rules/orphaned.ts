@@ -1,5 +1,5 @@
 /** Decides on a binding whose object was deleted without it, as by `kubectl delete --cascade=orphan`: its workload stays where it runs. */
-import type { Placement, ResourceBinding } from '../../../api/karmada.ts'
+import type { PlacementAffinity, ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual } from '../../../base/json.ts'
 import { cut } from '../../outcome.ts'
 import { effectiveAffinity } from '../../placement/affinity.ts'
@@ -24,14 +24,15 @@ export function isOrphaned({ metadata }: ResourceBinding): boolean {
 /**
  * Keeps the placement of an orphaned workload that runs. Karmada would remove it from its clusters, and cannot create it in other ones without the
  * object (pkg/controllers/binding/binding_controller.go: syncBinding). Karmada does not apply a change of the policy to it either. So a write with
- * another affinity is not from Karmada, and is decided as any other: a missing owner must not widen a placement.
+ * another affinity is not from Karmada, and is decided as any other: a missing owner must not widen a placement. The API server may send the answer
+ * to it again, as a write of the decided affinity. So the rule also applies to the stored affinity if it was decided.
  *
- * @returns undefined if the workload is not orphaned or does not run, or if the write changes its affinity
+ * @param affinity that of the write, or the decided one
+ * @returns undefined if the rule does not apply
  */
-export function decideOrphaned(input: ParsedInput, placement: Placement): PlacementDecision | undefined {
+export function decideOrphaned(input: ParsedInput, affinity: PlacementAffinity): PlacementDecision | undefined {
   const { binding, stored, claims, annotations, storedAnnotations } = input
   if (!input.isOrphaned || occupiedClusters(binding.spec).length === 0) return undefined
-  const affinity = effectiveAffinity(placement)
   if (!stored || !jsonEqual(affinity, effectiveAffinity(stored.spec.placement))) return undefined
   const { kind, name } = binding.spec.resource
   const message = `${kind} ${name} was deleted without its binding, so Karmada cannot create it in other clusters; create it again, or delete the binding`
