@@ -102,3 +102,16 @@ test('an affinity that the result shares with the base is not compared again', (
   expect(widenedBy(shared, shared, read, true, newestRules)).toEqual([])
   expect(lookups).toEqual([])
 })
+
+test('the names of an affinity are not read again for each of them', () => {
+  const clusterNames = Array.from({ length: 1000 }, (_, i) => `c${i}`)
+  let reads = 0
+  const clusterAffinity = {
+    get clusterNames() {
+      reads += 1
+      return clusterNames
+    },
+  }
+  expect(widenedBy(one('other'), { clusterAffinity }, undefined, true, newestRules)).toHaveLength(1000)
+  expect(reads).toBeLessThan(20)
+})

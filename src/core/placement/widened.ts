@@ -30,15 +30,21 @@ export function widenedBy(
       if (!own.isEqualToOne(term)) widened.add('*')
       continue
     }
+    const each = comparisons([term], 1)
     let filter: ClusterFilter | undefined
+    let isOwn: boolean | undefined
     for (const name of names) {
       const isAllowed = baseFilter.allows(name)
-      compared += isAllowed ? 0 : comparisons([term], 1)
+      compared += isAllowed ? 0 : each
       if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
       if (isAllowed) continue
       // If the result's own selectors reject a name in every version, the result does not allow it either.
       filter ??= clusterFilter(term, clusters, newestRules)
-      if (filter.allows(name) && !own.isEqualToOne(term)) widened.add(name)
+      if (!filter.allows(name)) continue
+      // A comparison reads all names of the term.
+      isOwn ??= own.isEqualToOne(term)
+      if (isOwn) break
+      widened.add(name)
     }
   }
   return widened.size === 0 ? [] : [...widened].sort()
