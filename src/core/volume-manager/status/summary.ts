@@ -50,24 +50,17 @@ export function summarize(
   plan: VolumePlan,
   { message: conflict, isUnclaimed = false }: Partial<ClaimConflict> = {},
 ): VolumeSummary {
-  const { id, config, before, set, wanted, problems } = plan
+  const { config, set, wanted, problems } = plan
   if (!config || (!wanted && problems.length === 0)) return summarizeDeletion(input, plan)
   const current = set.replicas.filter((one) => wanted && isCurrent(one, wanted))
-  const index = Math.min(...current.map((replica) => replica.index))
-  const published = wanted ? publishVolume(input.manager, config, current.length > 0 ? index : 0) : undefined
-  const shards = wanted ? publishShards(input.manager, config) : []
   const usable = current.filter((one) => isUsable(one, config.sourceType))
   const counted = countShards(plan, usable)
   const { beyond = 0 } = wanted?.everyNode ?? {}
   const hasAll = counted.every(({ wanted: count, existing }) => existing >= count)
-  // Nodes come and go. A volume with a copy on every node is usable with the first one.
-  const isKept =
-    (wanted?.everyNode !== undefined || (isDeployed(before) && before?.revision === wanted?.revision)) &&
-    counted.every(({ wanted: count, existing }) => existing >= Math.min(count, 1))
   const failure =
     problems.length > 0 ? problems.join('; ') : (conflict ?? plan.shortage ?? downloadFailure(input.manager, plan))
   // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
-  const isFine = wanted !== undefined && (hasAll || isKept) && !isUnclaimed
+  const isFine = wanted !== undefined && (hasAll || staysUsable(plan, counted)) && !isUnclaimed
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
   // The message of a volume that is not usable has the conflict already.
   const remarks = [
@@ -75,25 +68,50 @@ export function summarize(
     ...(beyond > 0 ? [MESSAGES.BeyondLimit(beyond)] : []),
     ...checkThatWaits(input, usable),
   ]
-  const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
   return {
-    status: defined({
-      id,
-      message: message || undefined,
-      ...(published
-        ? { volumeSource: published.volumeSource, nodeAffinity: published.nodeAffinity }
-        : keptSource(before)),
-      shards: shards.length > 0 ? shards.map((shard) => countShard(shard, usable)) : undefined,
-      ...(wanted ? { revision: wanted.revision, readyReplicas: usable.length } : {}),
-      bytes: bytes || undefined,
-      ...replicaLists(input, plan),
-    }),
+    status: entryOf(input, plan, { config, current, usable, message }),
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
     wanted: counted.reduce((sum, { wanted: count }) => sum + count, 0),
     isComplete: isFine && hasAll && beyond === 0 && conflict === undefined,
     remarks,
     ...writeBackFailure(set.replicas, changesOfOtherSource(config)),
   }
+}
+
+/** Whether a volume that lacks copies is usable with those that it has: each shard has one, and the volume was usable before. */
+function staysUsable({ before, wanted }: VolumePlan, counted: readonly ShardCount[]): boolean {
+  // Nodes come and go. A volume with a copy on every node is usable with the first one.
+  const wasUsable = wanted?.everyNode !== undefined || (isDeployed(before) && before?.revision === wanted?.revision)
+  return wasUsable && counted.every(({ wanted: count, existing }) => existing >= Math.min(count, 1))
+}
+
+interface EntryParts {
+  config: VolumeConfig
+  /** The replicas of the present revision, and those of them that pods can use. */
+  current: readonly ReplicaStatus[]
+  usable: readonly ReplicaStatus[]
+  message: string | undefined
+}
+
+/** The entry of a volume that is not being deleted. */
+function entryOf(input: VolumeManagerInput, plan: VolumePlan, parts: EntryParts): VolumeStatus {
+  const { id, before, wanted } = plan
+  const { config, current, usable, message } = parts
+  const index = Math.min(...current.map((replica) => replica.index))
+  const published = wanted ? publishVolume(input.manager, config, current.length > 0 ? index : 0) : undefined
+  const shards = wanted ? publishShards(input.manager, config) : []
+  const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
+  return defined({
+    id,
+    message: message || undefined,
+    ...(published
+      ? { volumeSource: published.volumeSource, nodeAffinity: published.nodeAffinity }
+      : keptSource(before)),
+    shards: shards.length > 0 ? shards.map((shard) => countShard(shard, usable)) : undefined,
+    ...(wanted ? { revision: wanted.revision, readyReplicas: usable.length } : {}),
+    bytes: bytes || undefined,
+    ...replicaLists(input, plan),
+  })
 }
 
 /** Summarizes a volume that begins when the status has room for its entry. */
@@ -210,10 +228,13 @@ function countShard(
   return { name, nodeAffinity, readyReplicas: usable.filter(({ shard }) => shard === name).length }
 }
 
-function countShards(
-  { config, wanted }: VolumePlan,
-  usable: readonly ReplicaStatus[],
-): { wanted: number; existing: number }[] {
+interface ShardCount {
+  /** In replicas. */
+  wanted: number
+  existing: number
+}
+
+function countShards({ config, wanted }: VolumePlan, usable: readonly ReplicaStatus[]): ShardCount[] {
   if (!wanted || !config) return []
   if (sourceTypeOf(config.sourceType).delivery === 'present') {
     return [{ wanted: config.replicas ?? 1, existing: usable.length }]
