@@ -98,6 +98,8 @@ export interface WorldConfig {
   suspends?: boolean
   // Whether Karmada is older than 1.18, and gives a lack of room no reason of its own.
   hasOldReasons?: boolean
+  // Whether the replicas cannot read the version of Karmada. Otherwise they know its rules.
+  hidesVersion?: boolean
   // Whether Kueue queues Jobs, and Lodestone nominates their worker clusters.
   queues?: boolean
   // Whether policies tolerate taints for some seconds.

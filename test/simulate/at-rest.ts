@@ -65,12 +65,13 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   // A workload does not move to data in a cluster from which it is evicted.
   const lasting = clusters.filter((cluster) => !isEvictedLater(cluster, base))
   const narrowed = required.length > 0 && isLocated ? narrowedTo(binding, base, dataOf(answers), lasting) : base
-  if (isLocated && narrowed && schedule(withAffinities(binding, withoutOverflow(narrowed)), clusters).kind === 'fit') {
+  const counted = narrowed && world.config.hidesVersion ? withoutOverflow(narrowed) : narrowed
+  if (isLocated && narrowed && counted && schedule(withAffinities(binding, counted), clusters).kind === 'fit') {
     checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
 }
 
-// The replicas of this world do not know the version of Karmada, so they do not count overflow tiers.
+// Replicas that do not know the version of Karmada count no overflow tiers.
 function withoutOverflow({ clusterAffinities, ...placement }: Placement): Placement {
   return clusterAffinities
     ? { ...placement, clusterAffinities: clusterAffinities.map(({ overflowAffinities: _, ...term }) => term) }

@@ -42,6 +42,7 @@ export class Leader {
     this.#context = {
       store: replica,
       systems: catalogs,
+      karmadaRules: () => replica.karmadaRules,
       matrix: replica.matrix,
       events: { record: () => {} },
       now: () => clock.now(),

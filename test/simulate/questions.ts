@@ -5,7 +5,7 @@ import { type Cluster, clusters, propagationPolicies } from '../../src/api/karma
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import type { Taint } from '../../src/api/node.ts'
 import { defined } from '../../src/base/json.ts'
-import { strictestRules } from '../../src/core/karmada-rules.ts'
+import { newestRules } from '../../src/core/karmada-rules.ts'
 import { FAILBACK_WINDOW } from '../../src/core/resource-binding/timing.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
@@ -113,7 +113,7 @@ export async function ask(world: World, action: AskedAction): Promise<Asked> {
     scope: undefined,
     timing: undefined,
     kinds: SHIPPED_KINDS,
-    karmadaRules: strictestRules,
+    karmadaRules: newestRules,
   }
   const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
   const question = { store: overlay, changes: suppose(world, action, overlay) }
@@ -228,16 +228,15 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
   }
 }
 
-// Two cases are not compared. The replicas of this world do not know the version of Karmada, so they do not count overflow tiers. And the
-// scheduler looks at a binding without a policy when a cluster changes, or if it had the binding in its queue before. Then it may move anywhere.
+// One case is not compared. The scheduler looks at a binding without a policy when a cluster changes, or if it had the binding in its queue
+// before. Then it may move anywhere.
 function isPredicted(world: World, key: string, was: readonly string[], is: readonly string[] = []): boolean {
   const [namespace, name = ''] = key.split('/')
   const binding = world.api.get<Binding>('ResourceBinding', namespace, name)
-  const hasOverflow = binding?.spec.placement?.clusterAffinities?.some((term) => term.overflowAffinities !== undefined)
   const hasFailed = binding?.status?.conditions?.some(({ status }) => status === 'False')
   const mayBeQueued =
     binding && policyNameOf(binding) === undefined && (hasFailed || was.length === 0 || !sameSet(was, is))
-  return !hasOverflow && !mayBeQueued
+  return !mayBeQueued
 }
 
 // After a choice of the scheduler among several clusters, what-if names no later step: it says only that there is one.

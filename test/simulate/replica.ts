@@ -2,6 +2,7 @@
 import jsonPatch from 'fast-json-patch'
 import type { AdmissionReview } from '../../src/api/admission.ts'
 import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.ts'
+import { type KarmadaRules, newestRules } from '../../src/core/karmada-rules.ts'
 import { openTransferMatrix, type TransferMatrix } from '../../src/core/transfer-cost/matrix.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
@@ -15,6 +16,7 @@ import { silentLog as log } from '../../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import type { Webhook } from '../../src/webhooks/define.ts'
 import { allWebhooks } from '../../src/webhooks/index.ts'
+import type { WorldConfig } from './actions.ts'
 import { type AdmissionCall, type ApiServer, DeniedError, type Feed } from './api-server.ts'
 import type { VirtualClock } from './clock.ts'
 import type { ApiObject, Binding, Cluster } from './karmada.ts'
@@ -43,12 +45,20 @@ export class Replica extends CachedStore implements ObjectStore {
   // Its price matrix.
   readonly links: readonly PriceLink[]
   readonly matrix: TransferMatrix | undefined
+  // Those of the scheduler of this world, which is that of 1.18; undefined if the replica cannot read them.
+  readonly karmadaRules: KarmadaRules | undefined
   readonly #api: ApiServer
   readonly #feed: Feed
   readonly #webhooks: Map<string, readonly { operations: Webhook['operations']; serve: Serve }[]>
   #reviews = 0
 
-  constructor(name: string, api: ApiServer, clock: VirtualClock, links: readonly PriceLink[], queues = false) {
+  constructor(
+    name: string,
+    api: ApiServer,
+    clock: VirtualClock,
+    links: readonly PriceLink[],
+    { queues = false, hidesVersion = false }: Pick<WorldConfig, 'queues' | 'hidesVersion'>,
+  ) {
     super(
       queues ? KINDS_OF_QUEUES : KINDS,
       completeObserver({
@@ -60,6 +70,7 @@ export class Replica extends CachedStore implements ObjectStore {
     this.name = name
     this.links = links
     this.matrix = openTransferMatrix({ links })
+    this.karmadaRules = hidesVersion ? undefined : newestRules
     this.#api = api
     const kinds = [...this.kindCaches.values()].map(({ type }) => type.kind)
     this.#feed = api.openFeed(kinds)
@@ -82,6 +93,7 @@ export class Replica extends CachedStore implements ObjectStore {
           serve: serveWebhook(webhook, {
             store: this,
             propagateDeps: 'dataBound',
+            karmadaRules: () => this.karmadaRules,
             matrix: this.matrix,
             volumes: () => settings,
             now: () => clock.now(),

@@ -38,6 +38,8 @@ const COMPOUND_CHANCE = 0.125
 const PREEMPTING_CHANCE = 0.125
 // The share of worlds where other clients suspend the scheduling of workloads.
 const SUSPENDED_CHANCE = 0.125
+// The share of worlds whose replicas do not know the version of Karmada.
+const HIDDEN_CHANCE = 0.125
 // Between two questions, users bring the world into another state.
 const ASK_CHANCE = 0.02
 
@@ -52,6 +54,7 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const scales = scalesOf(seed, { asks, ...prices })
   const lazy = lazinessOf(seed, { asks, ...prices })
   const others = othersOf(seed, { asks, ...prices })
+  const hidden = hiddenOf(seed, { asks })
   return {
     clusters,
     failover,
@@ -63,6 +66,7 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
     ...scales,
     ...lazy,
     ...others,
+    ...hidden,
   }
 }
 
@@ -93,6 +97,11 @@ function tolerationsOf(
 // Chosen with other random numbers, as the prices.
 function queuesOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<WorldConfig, 'queues'> {
   return !asks && randomFrom(seed ^ 0x9e0e).chance(QUEUED_CHANCE) ? { queues: true } : {}
+}
+
+// Chosen with other random numbers, as the prices. A command reads the rules, or ends.
+function hiddenOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<WorldConfig, 'hidesVersion'> {
+  return !asks && randomFrom(seed ^ 0x41de).chance(HIDDEN_CHANCE) ? { hidesVersion: true } : {}
 }
 
 // Chosen with other random numbers, as the prices. Without replicas, a workload has no costs.

@@ -412,7 +412,7 @@ export class World {
   }
 
   #newReplica(): Replica {
-    return new Replica(`replica-${this.#started++}`, this.api, this.clock, this.#links, this.config.queues)
+    return new Replica(`replica-${this.#started++}`, this.api, this.clock, this.#links, this.config)
   }
 
   #newLeader(index = 0): Leader {

@@ -2,7 +2,7 @@
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { sortedUnique } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
-import { type KarmadaRules, strictestRules } from '../karmada-rules.ts'
+import { type KarmadaRules, newestRules, strictestRules } from '../karmada-rules.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import { hasTarget, isPlaced, usesOverflow } from '../placement/binding-state.ts'
 import { combineClaims, type DataConstraint, keepRanking } from '../placement/constraint.ts'
@@ -40,7 +40,10 @@ export interface ParsedInput extends BindingInput {
   isScheduled: boolean
   /** The affinity group that the scheduler chose last. */
   observedGroup: string | undefined
+  /** The rules of the connected Karmada; the strictest if they are not known. They allow only what each version allows. */
   rules: KarmadaRules
+  /** The rules that allow what the connected Karmada may allow: the newest if its rules are not known. */
+  loosestRules: KarmadaRules
   timing: PlacementTiming
   /** Whether overflow tiers count: they do for workloads, if the connected Karmada has them. */
   usesOverflow: boolean
@@ -80,6 +83,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     isScheduled: placed || (isNarrowing(storedAnnotations.locality) && stored?.status?.lastScheduledTime !== undefined),
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
+    loosestRules: input.rules ?? newestRules,
     timing: input.timing ?? DEFAULT_TIMING,
     usesOverflow: usesOverflow(binding.spec, rules),
   }

@@ -12,6 +12,7 @@ import {
   type ResourceBinding,
 } from '../../../api/karmada.ts'
 import type { ClaimAnswer } from '../../data-source/locate.ts'
+import { newestRules, rulesOfVersion } from '../../karmada-rules.ts'
 import { schedulingRefusal } from '../../placement/acceptance.ts'
 import { findMisfit } from '../../placement/fit.ts'
 import { openTransferMatrix } from '../../transfer-cost/matrix.ts'
@@ -101,6 +102,23 @@ describe('a running workload that no policy selects any more', () => {
     const evicted = { ...narrowed, spec: { ...spec, gracefulEvictionTasks: [{ fromCluster: 'm1' }] } }
     expect(loop(evicted, [located(['m1'])])).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
     expect(loop(withoutPolicy(bind({})), [located(['m3'])])).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+  })
+})
+
+/** Karmada before 1.18 ignores overflow tiers, and would move the workload anyway. */
+describe('a workload that runs in an overflow tier, and gets a claim for data elsewhere', () => {
+  const spill = { affinityName: 'spill', clusterNames: ['m1', 'm3'] }
+  const placement = {
+    clusterAffinities: [{ affinityName: 'first', clusterNames: ['m2'], overflowAffinities: [spill] }],
+  }
+
+  test.each([
+    { name: 'stays until the loop moves it', rules: newestRules, want: 'Ignored' },
+    { name: 'stays also if the rules of Karmada are not known', rules: undefined, want: 'Ignored' },
+    { name: 'goes there at once with Karmada 1.17', rules: rulesOfVersion('1.17'), want: 'Narrowed' },
+  ])('$name', ({ rules, want }) => {
+    const binding = bind({ ...runsIn('m1'), replicas: 1, placement })
+    expect(write(binding, {}, { claims: [located(['m2'])], rules }).state).toBe(want)
   })
 })
 

@@ -9,6 +9,7 @@ import {
   hasNoFit,
   occupiedClusters,
   targetClusters,
+  usesOverflow,
 } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
@@ -263,10 +264,11 @@ function wouldMove(situation: Situation): boolean {
   return !isSentByLoop(situation, found) && !mustLeave(situation)
 }
 
-/** Whether the workload leaves all of its clusters in any case, since the base excludes them. */
-function mustLeave({ input: { binding, clusters, usesOverflow, rules }, base }: Situation): boolean {
+/** Whether the workload leaves all of its clusters in any case, since the base excludes them. If the rules are not known, it may stay. */
+function mustLeave({ input: { binding, clusters, loosestRules: rules }, base }: Situation): boolean {
   const occupied = occupiedClusters(binding.spec)
-  return occupied.length > 0 && !occupied.some(placementFilter(base, clusters, usesOverflow, rules).allows)
+  const mayStay = placementFilter(base, clusters, usesOverflow(binding.spec, rules), rules).allows
+  return occupied.length > 0 && !occupied.some(mayStay)
 }
 
 /**
