@@ -106,7 +106,12 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   // Stopped after the server, so that requests in flight can read the cache.
   shutdown.add('last', 'store', () => store.stop())
   observeObjects(store, metrics)
-  const karmada = openKarmadaVersion({ version: config.karmada.version, readServerInfo, log })
+  const karmada = openKarmadaVersion({
+    version: config.karmada.version,
+    readServerInfo,
+    serves: (type) => store.serves(type),
+    log,
+  })
   const interpreter = openInterpreter(config, store)
 
   const registration = openRegistrationState(config)
@@ -121,7 +126,14 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
       electionWarning(leadership),
       volumesWarning(config, store),
     ].flatMap((warning) => warning ?? [])
-  const readiness = openReadiness({ store, registration, leadership, stopping: shutdown.begun, now: wallClock.now })
+  const readiness = openReadiness({
+    store,
+    karmada,
+    registration,
+    leadership,
+    stopping: shutdown.begun,
+    now: wallClock.now,
+  })
   const health = await openHealth({ config, notReady: readiness.reasons, warnings, log, metrics })
   shutdown.add('last', 'health server', health.close)
 
@@ -159,7 +171,7 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const admission = await listenForReviews(server, config)
 
   // The start does not wait for the caches. Decisions wait for them, and for the rules of Karmada.
-  const synced = Promise.all([store.start(shutdown.drained), karmada.refresh()]).then(() => undefined)
+  const synced = store.start(shutdown.drained).then(() => karmada.start(shutdown.drained))
   const loops = startLoopsAfter(synced, common, shutdown.begun)
   shutdown.add('drainStart', 'loops', loops.stop)
   if (readServerInfo) {

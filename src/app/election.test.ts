@@ -32,7 +32,8 @@ function startReplica(error: Error | undefined) {
   onTestFinished(stop)
   const registration = { isRegistered: () => true }
   const stopping = new AbortController().signal
-  const readiness = openReadiness({ store, registration, leadership, stopping, now: Date.now })
+  const karmada = { isRead: () => true }
+  const readiness = openReadiness({ store, karmada, registration, leadership, stopping, now: Date.now })
   return {
     deny: (next: Error | undefined) => {
       denial = next

@@ -24,7 +24,7 @@ export interface ReconcileContext extends Writers {
   /** The price matrix, if one is configured. */
   matrix?: TransferMatrix | undefined
   /** The current rules of the connected Karmada; the strictest if absent. */
-  karmadaRules?: (() => KarmadaRules) | undefined
+  karmadaRules?: (() => KarmadaRules | undefined) | undefined
   /** Milliseconds since the epoch. */
   now: () => number
   /** The jumps of the clock of `now`; none if absent. */

@@ -24,6 +24,7 @@ import { runCli } from '../../src/cli/index.ts'
 import { readAnnotations } from '../../src/core/resource-binding/annotations.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { RequestError } from '../../src/store/cluster/api-error.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { type LogLine, recordLog } from '../../src/telemetry/logger.fake.ts'
@@ -61,6 +62,7 @@ interface Overrides {
   now?: () => number
   /** The end of the credentials for the API server, in ms since the epoch. */
   credentialsEndAt?: number
+  readServerInfo?: AppInput['readServerInfo']
   /** The API server calls the webhooks. */
   probeWebhooks?: AppInput['probeWebhooks']
 }
@@ -75,6 +77,7 @@ async function start({
   gate,
   now = Date.now,
   credentialsEndAt,
+  readServerInfo,
   probeWebhooks,
 }: Overrides = {}): Promise<Running> {
   const hub = temporaryFolder()
@@ -104,7 +107,9 @@ async function start({
   }
   const readCredentials =
     credentialsEndAt === undefined ? undefined : async () => ({ beginsAt: 0, endsAt: credentialsEndAt })
-  const app = await startApp(defined({ config, store, log, metrics, now, readCredentials, probeWebhooks }))
+  const app = await startApp(
+    defined({ config, store, log, metrics, now, readServerInfo, readCredentials, probeWebhooks }),
+  )
   onTestFinished(() => app.stop())
   return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines, metrics }
 }
@@ -191,6 +196,23 @@ describe('probes and metrics', () => {
     gate.resolve()
     await running.app.ready
     expect(await health(running, '/readyz')).toEqual({ status: 200, text: 'ok\n' })
+    expect((await send(running)).status).toBe(200)
+  })
+
+  test('no review is decided before the API server tells the rules of Karmada', async () => {
+    let isUp = false
+    const running = await start({
+      readServerInfo: () =>
+        isUp
+          ? Promise.resolve({ version: 'v1.35.0', bindingSchemas: {} })
+          : Promise.reject(new RequestError('GET /version: connection refused')),
+    })
+    const waits = { status: 503, text: 'not ready: rules of Karmada not read\n' }
+    await expect.poll(() => health(running, '/readyz')).toEqual(waits)
+    expect((await send(running)).status, 'unknown is not old').toBe(500)
+
+    isUp = true
+    await running.app.ready
     expect((await send(running)).status).toBe(200)
   })
 

@@ -29,9 +29,10 @@ describe('VolumeManagers without a controller', () => {
 })
 
 /** The reasons of a replica whose only problems are those of its store. */
-function reasonsOf(store: Partial<ObjectStore>): string[] {
+function reasonsOf(store: Partial<ObjectStore>, isRead = true): string[] {
   const readiness = openReadiness({
     store: { unsynced: () => [], unavailable: () => [], ...store } as ObjectStore,
+    karmada: { isRead: () => isRead },
     registration: { isRegistered: () => true },
     leadership: { denied: () => undefined },
     stopping: new AbortController().signal,
@@ -54,6 +55,10 @@ test('of kinds with the same name, the one that is not there is named with its g
   expect(reasonsOf({ kinds: () => types, unavailable })).toEqual([
     `kinds: Job (batch.volcano.sh) objects are not available: ${message}`,
   ])
+})
+
+test('the rules of Karmada are waited for', () => {
+  expect(reasonsOf({}, false)).toEqual(['caches: rules of Karmada not read'])
 })
 
 describe('a kind without a response of the API server for five minutes', () => {

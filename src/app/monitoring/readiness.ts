@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../store/store.ts'
 import type { CertificateSource, ServingCertificates } from '../../tls/source.ts'
 import type { Config } from '../config/config.ts'
 import type { LeadershipState } from '../election.ts'
+import type { KarmadaVersion } from '../karmada.ts'
 import type { RegistrationState } from '../registration-state.ts'
 
 /** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
@@ -15,6 +16,7 @@ const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {
   store: ObjectStore
+  karmada: Pick<KarmadaVersion, 'isRead'>
   registration: Pick<RegistrationState, 'isRegistered'>
   leadership: Pick<LeadershipState, 'denied'>
   /** Aborts when the application stops. */
@@ -41,7 +43,7 @@ export function openReadiness(input: ReadinessInput): Readiness {
 }
 
 function reasonsNotReady(
-  { store, registration, leadership, stopping, now }: ReadinessInput,
+  { store, karmada, registration, leadership, stopping, now }: ReadinessInput,
   certificate: ServingCertificates | undefined,
 ): NotReady[] {
   return [
@@ -51,6 +53,7 @@ function reasonsNotReady(
       'caches',
       store.unsynced().map((type) => `${kindTitle(type, store)} cache not synced`),
     ),
+    ...as('caches', karmada.isRead() ? [] : ['rules of Karmada not read']),
     ...as('election', electionReasons(leadership)),
     ...as('registration', registration.isRegistered() ? [] : ['webhooks not registered yet']),
     ...as(
