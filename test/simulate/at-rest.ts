@@ -6,6 +6,7 @@ import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { claimedPolicyOf, selects } from './detector.ts'
 import {
   type Affinity,
+  APPLIED_PLACEMENT,
   type Binding,
   type Cluster,
   isWorkload,
@@ -53,6 +54,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   if (base !== policy.spec.placement && !isDeepStrictEqual(base, policy.spec.placement)) return
   // Without a CRD, the claims are unknown.
   if (memory.isRuined || !world.isCrdServed('DataSourceClaim') || !world.isCrdServed('DataSource')) return
+  if (!memory.wasScheduled && isLeftByScheduler(binding, base)) return
   const claims = claimsOf(binding, world.api)
   if (claims.some(({ isDeleting }) => isDeleting))
     throw new Violation('claim-ends', `${nameOf(binding)}: a deleted claim stays`)
@@ -69,6 +71,17 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   if (isLocated && narrowed && counted && schedule(withAffinities(binding, counted), clusters).kind === 'fit') {
     checkHome(binding, claims, narrowed, clusters, memory)
   } else checkHold(binding, required)
+}
+
+// Karmada's scheduler does not try a placement again that no cluster accepted, until the binding or the spec of a cluster changes. If every cluster of
+// the policy has the data, a claim changes nothing of it. Then the workload waits, as it would without the claim.
+function isLeftByScheduler({ metadata, spec, status }: Binding, base: Placement): boolean {
+  const applied = metadata.annotations?.[APPLIED_PLACEMENT]
+  return (
+    status?.conditions?.some(({ reason }) => reason === 'NoClusterFit') === true &&
+    isDeepStrictEqual(spec.placement, base) &&
+    isDeepStrictEqual(JSON.parse(applied ?? 'null'), base)
+  )
 }
 
 // Replicas that do not know the version of Karmada count no overflow tiers.
