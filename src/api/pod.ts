@@ -19,6 +19,10 @@ export interface VolumeMount {
   name: string
   mountPath: string
   readOnly?: boolean
+  /** The part of the volume that is mounted. */
+  subPath?: string
+  /** The same, with variables of the container. */
+  subPathExpr?: string
 }
 
 export interface EnvVar {

@@ -16,7 +16,7 @@ const containers = boundedArray({
     volumeMounts: boundedArray({
       type: 'object',
       required: ['name', 'mountPath'],
-      properties: { name: text, mountPath: text },
+      properties: { name: text, mountPath: text, subPath: text, subPathExpr: text },
     }),
     volumeDevices: boundedArray({
       type: 'object',

@@ -44,6 +44,24 @@ describe('a pod that has data mounted', () => {
     })
   })
 
+  test.each<{ list: 'containers' | 'initContainers'; mount: object }>([
+    { list: 'containers', mount: { subPath: directory.slice('/var/datasets/'.length) } },
+    { list: 'containers', mount: { subPath: `${directory.slice('/var/datasets/'.length)}//data/` } },
+    { list: 'initContainers', mount: { subPathExpr: `${directory.slice('/var/datasets/'.length)}/data/$(POD_NAME)` } },
+  ])('uses it if $list mount it as a part of the directory around it', ({ list, mount }) => {
+    const volumes = [{ name: 'all', hostPath: { path: '/var/datasets/' } }]
+    const volumeMounts = [
+      { name: 'all', mountPath: '/logs', subPath: 'logs' },
+      { name: 'all', mountPath: '/data', ...mount },
+      { name: 'all', mountPath: '/again', ...mount },
+      { name: 'other', mountPath: '/other', subPath: 'vck-resource-x' },
+    ]
+    const spec = { volumes, [list]: [{ name: 'main', volumeMounts }, { name: 'side' }] }
+
+    expect(readPodUse(makePod({}, spec))).toEqual({ node: 'n1', directories: [directory], claims: [] })
+    expect(readPodUse(makePod({}, { volumes }))).toBeUndefined()
+  })
+
   test('uses a claim beside a directory', () => {
     const volumes = [
       { name: 'data', hostPath: { path: `${directory}/data` } },

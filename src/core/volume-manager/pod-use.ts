@@ -1,9 +1,9 @@
 /** Reads from a pod which directories and claims of volumes it mounts, or mounted before it ended. */
 
-import type { Pod, PodStatus } from '../../api/pod.ts'
+import type { Pod, PodStatus, VolumeMount } from '../../api/pod.ts'
 import { findCondition } from '../../base/conditions.ts'
 import { defined } from '../../base/json.ts'
-import { cleanHostPath } from './rules/host-paths.ts'
+import { cleanHostPath, mountedHostPath } from './rules/host-paths.ts'
 import { directoryAround } from './rules/names.ts'
 import { latestTime } from './time.ts'
 
@@ -65,10 +65,23 @@ export function isEnded(status: PodStatus | undefined): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }
 
+/** A pod may mount a directory around that of a volume, such as the root of all data. Then the parts count that its containers mount. */
 function usedDirectories(spec: Pod['spec'] | undefined): string[] {
-  return specVolumes(spec).flatMap(
-    ({ hostPath }) => (hostPath?.path && directoryAround(cleanHostPath(hostPath.path))) || [],
-  )
+  const used = specVolumes(spec).flatMap(({ name, hostPath }) => {
+    if (!hostPath?.path) return []
+    const whole = directoryAround(cleanHostPath(hostPath.path))
+    if (whole !== undefined) return whole
+    const parts = partialMounts(spec).filter((mount) => mount.name === name)
+    return parts.flatMap((mount) => directoryAround(mountedHostPath(hostPath.path, mount)) ?? [])
+  })
+  return [...new Set(used)]
+}
+
+/** The mounts of a part of a volume. Ephemeral containers have none: an API server rejects them (ValidateEphemeralContainers). */
+function partialMounts(spec: Pod['spec'] | undefined): VolumeMount[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+    .flatMap(({ volumeMounts }) => volumeMounts ?? [])
+    .filter(({ subPath, subPathExpr }) => subPath || subPathExpr)
 }
 
 function usedClaims(spec: Pod['spec'] | undefined): string[] {

@@ -1,4 +1,5 @@
 /** Decides which directories of a node a volume may use, for downloaded data and for `Local` volumes. */
+import type { VolumeMount } from '../../../api/pod.ts'
 import { withoutTrailingSlashes } from '../../../base/net/url-encoding.ts'
 import { isVolumeDirectory } from './names.ts'
 
@@ -49,6 +50,14 @@ export function cleanHostPath(path: string): string {
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/')}`
+}
+
+/** The directory of the node that a container gets by a mount of a hostPath volume. Variables in it stay as they are. */
+export function mountedHostPath(
+  path: string,
+  { subPath, subPathExpr }: Omit<VolumeMount, 'name' | 'mountPath'>,
+): string {
+  return cleanHostPath(`${path}/${subPath || subPathExpr || ''}`)
 }
 
 /** Whether two plain paths are the same directory, or one is inside the other. */

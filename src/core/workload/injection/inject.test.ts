@@ -180,6 +180,19 @@ describe('a volume that is read-only', () => {
     expect(mounts.find(({ name }) => name === 'mine')).toEqual({ ...mount, readOnly: true })
   })
 
+  test('is read-only as well if the pod mounts it by a subPath', () => {
+    const volumes = [{ name: 'all', hostPath: { path: '/var/datasets' } }]
+    const volumeMounts = [
+      { name: 'all', mountPath: '/mine', subPath: 'vck-resource-1-2/data/' },
+      { name: 'all', mountPath: '/models', subPathExpr: 'vck-resource-1-2/data/$(MODEL)' },
+      { name: 'all', mountPath: '/logs', subPath: 'logs' },
+    ]
+
+    const mounts = mountsOf(admitted({}, { volumes, containers: [{ name: 'main', volumeMounts }] }))
+
+    expect(openOf(mounts, 'all')).toEqual(volumeMounts.slice(2))
+  })
+
   test('does not affect the other volumes of the pod', () => {
     const volumes = [
       { name: 'tmp', hostPath: { path: `${DATA}-2` } },

@@ -1,10 +1,10 @@
 /** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
 import { type NodeSelectorTerm, requiredTermsOf } from '../../../api/node.ts'
-import type { Container, PodSpec, PodVolume, VolumeSource } from '../../../api/pod.ts'
+import type { Container, PodSpec, PodVolume, VolumeMount, VolumeSource } from '../../../api/pod.ts'
 import type { FieldError } from '../../../base/field-errors.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined } from '../../../base/json.ts'
-import { cleanHostPath, isBelow } from '../../volume-manager/rules/host-paths.ts'
+import { cleanHostPath, isBelow, mountedHostPath } from '../../volume-manager/rules/host-paths.ts'
 import { isTooLarge, narrowAffinity } from '../node-affinity/volume-affinity.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS, specSizeErrors } from '../requests/limits.ts'
 import type { WantedVolume } from '../requests/resolve.ts'
@@ -161,24 +161,34 @@ function readOnlyMounts(
 ): (given: Containers, volumes: readonly PodVolume[]) => Containers {
   const claims = new Set(sources.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []))
   const roots = [...new Set(sources.flatMap(({ hostPath }) => (hostPath ? cleanHostPath(hostPath.path) : [])))]
-  /** Whether a volume of a pod has the data of a source, or a part of it. */
-  const isProtected = ({ hostPath, persistentVolumeClaim }: PodVolume) => {
+  /** Whether all of a volume of a pod is data of a source. */
+  const isData = ({ hostPath, persistentVolumeClaim }: PodVolume) => {
     if (persistentVolumeClaim) return claims.has(persistentVolumeClaim.claimName)
     return hostPath !== undefined && roots.length > 0 && isBelow(cleanHostPath(hostPath.path), roots)
   }
   return (given, volumes) => {
     if (sources.length === 0) return given
-    const names = new Set(volumes.filter(isProtected).map(({ name }) => name))
-    if (names.size === 0) return given
+    const names = new Set(volumes.filter(isData).map(({ name }) => name))
+    const around = new Map(
+      volumes.flatMap(({ name, hostPath }) => {
+        const hasData = hostPath !== undefined && roots.some((root) => isBelow(root, [cleanHostPath(hostPath.path)]))
+        return hasData && !names.has(name) ? [[name, hostPath.path] as const] : []
+      }),
+    )
+    if (names.size + around.size === 0) return given
+    const isProtected = (mount: VolumeMount) => {
+      const path = around.get(mount.name)
+      return path === undefined ? names.has(mount.name) : isBelow(mountedHostPath(path, mount), roots)
+    }
     const { containers, initContainers } = given
-    const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
+    const protect = (list: Container[]) => list.map((container) => protectMounts(container, isProtected))
     return defined({ containers: protect(containers), initContainers: initContainers && protect(initContainers) })
   }
 }
 
-function protectMounts(container: Container, names: ReadonlySet<string>): Container {
+function protectMounts(container: Container, isProtected: (mount: VolumeMount) => boolean): Container {
   const { volumeMounts = [] } = container
-  const isOpen = (mount: { name: string; readOnly?: boolean }) => names.has(mount.name) && mount.readOnly !== true
+  const isOpen = (mount: VolumeMount) => mount.readOnly !== true && isProtected(mount)
   if (!volumeMounts.some(isOpen)) return container
   return {
     ...container,
