@@ -10,6 +10,18 @@ test.each([
     pathStyle: false,
     want: 'https://wh.s3.eu-west-1.amazonaws.com',
   },
+  {
+    base: 'https://s3.amazonaws.com',
+    region: 'cn-north-1',
+    pathStyle: false,
+    want: 'https://wh.s3.cn-north-1.amazonaws.com.cn',
+  },
+  {
+    base: 'https://s3.amazonaws.com',
+    region: 'eusc-de-east-1',
+    pathStyle: false,
+    want: 'https://wh.s3.eusc-de-east-1.amazonaws.eu',
+  },
   { base: 'https://minio:9000/s3', region: 'dc1', pathStyle: true, want: 'https://minio:9000/s3/wh' },
   { base: 'https://minio:9000/', region: 'dc1', pathStyle: true, want: 'https://minio:9000/wh' },
   { base: 'https://minio:9000', region: 'dc1', pathStyle: false, want: 'https://wh.minio:9000' },

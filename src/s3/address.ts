@@ -2,6 +2,17 @@
 
 export const AWS_ENDPOINT = 'https://s3.amazonaws.com'
 
+/** The domains of AWS's partitions that have another one, by the beginnings of their regions (partitions.json of the AWS SDKs). */
+const DOMAINS: readonly (readonly [beginning: string, domain: string])[] = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['eusc-', 'amazonaws.eu'],
+]
+
+/** Returns the domain of a region of AWS. */
+export function awsDomain(region: string): string {
+  return DOMAINS.find(([beginning]) => region.startsWith(beginning))?.[1] ?? 'amazonaws.com'
+}
+
 /** Why a bucket cannot be in the host name of an endpoint; undefined if it can. */
 export function virtualHostFault(endpoint: string, bucket: string): string | undefined {
   if (needsPath(bucket)) return undefined
@@ -21,7 +32,7 @@ function needsPath(bucket: string): boolean {
 
 /** Returns the URL of a bucket. A name that cannot be in a host name is in the path. */
 export function bucketUrl(base: string, bucket: string, region: string | undefined, pathStyle: boolean): string {
-  const endpoint = base === AWS_ENDPOINT && region !== undefined ? `https://s3.${region}.amazonaws.com` : base
+  const endpoint = base === AWS_ENDPOINT && region !== undefined ? `https://s3.${region}.${awsDomain(region)}` : base
   const trimmed = endpoint.replace(/\/$/, '')
   if (pathStyle || needsPath(bucket)) return `${trimmed}/${bucket}`
   return trimmed.replace('://', `://${bucket}.`)

@@ -18,6 +18,11 @@ describe('the endpoint of STS is', () => {
       env: { AWS_REGION: 'eu-west-1', AWS_STS_REGIONAL_ENDPOINTS: 'legacy' },
       want: 'https://sts.amazonaws.com',
     },
+    {
+      name: 'of the European Sovereign Cloud',
+      env: { AWS_REGION: 'eusc-de-east-1' },
+      want: 'https://sts.eusc-de-east-1.amazonaws.eu',
+    },
     { name: 'of China', env: { AWS_REGION: 'cn-north-1' }, want: 'https://sts.cn-north-1.amazonaws.com.cn' },
     { name: 'given', env: { AWS_ENDPOINT_URL_STS: 'https://minio.example.org/' }, want: 'https://minio.example.org' },
     { name: 'on the node', env: { AWS_ENDPOINT_URL_STS: 'http://127.0.0.1:9000' }, want: 'http://127.0.0.1:9000' },

@@ -3,6 +3,7 @@ import { isObject, parseJson } from '../base/json.ts'
 import { localHostFault } from '../base/net/local-address.ts'
 import { withoutTrailingSlashes } from '../base/net/url-encoding.ts'
 import { elementText } from '../base/xml.ts'
+import { awsDomain } from './address.ts'
 import type { AccessKeys } from './sigv4.ts'
 
 /** Keys that expire, in ms since the epoch. */
@@ -54,8 +55,7 @@ function stsEndpoint(env: Env): string | undefined {
   if (given) return withoutTrailingSlashes(given)
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION']
   if (!region || env['AWS_STS_REGIONAL_ENDPOINTS'] === 'legacy') return 'https://sts.amazonaws.com'
-  const suffix = region.startsWith('cn-') ? '.cn' : ''
-  return /^[a-z0-9-]+$/.test(region) ? `https://sts.${region}.amazonaws.com${suffix}` : undefined
+  return /^[a-z0-9-]+$/.test(region) ? `https://sts.${region}.${awsDomain(region)}` : undefined
 }
 
 const URL_WITHOUT_QUERY = /^(https?):\/\/(\[[0-9a-fA-F:]+\]|[a-zA-Z0-9.-]+)(:\d{1,5})?(\/[^?#\s]*)?$/
