@@ -38,7 +38,11 @@ export const MESSAGES = {
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
   PathNotMounted: (path: string, node: string, pod: string) =>
     `${path} cannot be mounted on node ${node}; create it, or correct the option path, and see kubectl describe pod ${pod}`,
-  Stalled: () => 'made no progress for too long',
+  // A mover that reports nothing may work all the time.
+  Stalled: (hasReported: boolean) =>
+    hasReported
+      ? 'made no progress for too long'
+      : 'reported nothing for too long; let movers write Events: a NetworkPolicy may keep them from the API server',
   PodDeleted: () => 'the mover pod was deleted',
   OOMKilled: () => 'the mover ran out of memory',
   Canceled: () => 'the mover was stopped',

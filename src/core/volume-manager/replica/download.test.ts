@@ -3,6 +3,8 @@ import { NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import { without } from '../../../base/json.ts'
+import { MESSAGES } from '../codes.ts'
 import type { MoverState } from '../mover/observed-state.ts'
 import { type DownloadObservation, evictData, isUsable, loseData, type NodeState, stepDownload } from './download.ts'
 import { divideReplica } from './replica.ts'
@@ -233,6 +235,20 @@ test.each<Case>([
     replica: { ...downloading, since: at(-9999), progressTime: at(-601) },
     observed: { mover: RUNNING },
     want: { state: 'Failed', reason: 'Stalled', node: 'n2', bytes: 5 },
+    due: 10,
+  },
+  {
+    name: 'Downloading without any report of its mover fails, and says so',
+    replica: { ...without(downloading, 'bytes', 'progressTime'), since: at(-601) },
+    observed: { mover: RUNNING },
+    want: { reason: 'Stalled', message: MESSAGES.Stalled(false) },
+    due: 10,
+  },
+  {
+    name: 'Downloading that has a report of its mover says that it made no progress',
+    replica: { ...without(downloading, 'bytes', 'progressTime'), since: at(-9999) },
+    observed: { mover: RUNNING, progress: { attempt: 2, bytes: 0, files: 0 } },
+    want: { reason: 'Stalled', message: MESSAGES.Stalled(true) },
     due: 10,
   },
   {

@@ -216,7 +216,11 @@ function stepRunning(
   const since = stateBegin(placed, observed)
   const lastProgress = Math.max(fromTime(download.progressTime, jumps) ?? since, since)
   return now - lastProgress > settings.movers.progressTimeoutSeconds * 1000
-    ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), observed)
+    ? fail(
+        placed,
+        overdue('Stalled', MESSAGES.Stalled(progress !== undefined || download.progressTime !== undefined), node),
+        observed,
+      )
     : downloading(placed, observed)
 }
 

@@ -4,6 +4,7 @@ import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { UploadStatus } from '../../../api/volume-status.ts'
 import { earliest } from '../../../base/time/earliest.ts'
+import { MESSAGES } from '../codes.ts'
 import { fromTime } from '../time.ts'
 import {
   enter,
@@ -172,6 +173,18 @@ describe('the work of a mover', () => {
       of: { bytes: 2, files: 1, progressTime: at(-601) },
       observed: { progress: reported(2, 1) },
       want: { ...failedWith('Stalled'), bytes: undefined, files: undefined, progressTime: undefined },
+    },
+    {
+      name: 'fails when its mover has reported nothing for longer, and says so',
+      of: { progressTime: at(-601) },
+      observed: {},
+      want: { ...failedWith('Stalled'), message: MESSAGES.Stalled(false) },
+    },
+    {
+      name: 'fails as before when the last report is gone',
+      of: { bytes: 2, files: 1, progressTime: at(-601) },
+      observed: {},
+      want: { ...failedWith('Stalled'), message: MESSAGES.Stalled(true) },
     },
     { name: 'fails when its mover is gone', observed: { mover: undefined }, want: failedWith('PodDeleted') },
     {

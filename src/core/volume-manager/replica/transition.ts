@@ -159,7 +159,11 @@ export function stepWork<T extends Work>(
   // The timeout begins when the mover is first observed to run.
   if (progressTime === undefined) return inQueue({ ...(rest as T), progressTime: toTime(now) }, now)
   return isOver(progressTime, progressTimeoutSeconds)
-    ? failWork(work, overdue('Stalled', MESSAGES.Stalled(), mover.node), now)
+    ? failWork(
+        work,
+        overdue('Stalled', MESSAGES.Stalled(progress !== undefined || bytes !== undefined), mover.node),
+        now,
+      )
     : inQueue(rest as T, now)
 }
 
