@@ -10,7 +10,7 @@ import { writeManifest } from './manifest.ts'
 
 const object = (key: string, etag = 'e'): ListedObject => ({ key: `raw/${key}`, size: 1, etag })
 
-async function manifestOf(pageAt: (index: number) => ListingPage, flat = false) {
+async function manifestOf(pageAt: (index: number) => ListingPage, { flat = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const list = async (_: string, token = '0') => pageAt(Number(token))
@@ -35,8 +35,8 @@ const twoPages =
   (index: number) =>
     index === 0 ? { objects: [object('a'), object('b')], next: '1' } : { objects: second }
 
-test('an object that is on two pages is downloaded once', async () => {
-  const { files, bytes, digest, objects } = await manifestOf(twoPages(object('b', 'changed'), object('c')))
+test.each([false, true])('an object on two pages is downloaded once, without folders: %s', async (flat) => {
+  const { files, bytes, digest, objects } = await manifestOf(twoPages(object('b', 'changed'), object('c')), { flat })
 
   expect({ files, bytes, objects }).toEqual({
     files: 3,
@@ -59,5 +59,5 @@ test('a server whose pages lead back to earlier ones is refused', async () => {
 })
 
 test('without their folders, two objects of one name are in conflict', async () => {
-  await expect(manifestOf(twoPages(object('folder/b')), true)).rejects.toMatchObject({ code: 'KeyConflict' })
+  await expect(manifestOf(twoPages(object('folder/b')), { flat: true })).rejects.toMatchObject({ code: 'KeyConflict' })
 })

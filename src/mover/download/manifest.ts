@@ -61,7 +61,7 @@ export async function writeManifest(
         continue
       }
       const isFolder = chosen.kind === 'folder'
-      if (!check.add(chosen.path, isFolder)) continue
+      if (!check.add(object.key, chosen.path, isFolder)) continue
       if (!isFolder) {
         files += 1
         bytes += object.size
@@ -112,6 +112,8 @@ function nothing(store: ObjectStore, { place, match }: Selection, seen: number):
 class PathCheck {
   readonly #isFlat: boolean
   #repeated = 0
+  /** Only without folders: otherwise a path has one key. */
+  readonly #keys = new Set<string>()
   readonly #files = new Set<string>()
   readonly #folders = new Set<string>()
   readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
@@ -131,9 +133,9 @@ class PathCheck {
    * Adds an object. Returns false for a file that the server has listed before, as on two pages between which the bucket changed. If its content
    * changed too, the download of the first one fails with `SourceChanged`.
    */
-  add(path: string, isFolder: boolean): boolean {
+  add(key: string, path: string, isFolder: boolean): boolean {
     const id = shortHash(path)
-    if (!isFolder && !this.#isFlat && this.#files.has(id)) {
+    if (!isFolder && this.#isRepeated(key, id)) {
       this.#repeated += 1
       if (this.#repeated <= MAX_REPEATED) return false
       throw new MoverError('Rejected', `the server lists the same objects again and again, such as ${path}`)
@@ -152,6 +154,14 @@ class PathCheck {
       this.#folders.add(folderId)
     }
     return true
+  }
+
+  #isRepeated(key: string, id: string): boolean {
+    if (!this.#isFlat) return this.#files.has(id)
+    const keyId = shortHash(key)
+    if (this.#keys.has(keyId)) return true
+    this.#keys.add(keyId)
+    return false
   }
 
   refuse(code: 'UnsafeKey' | 'KeyConflict', text: string): void {
