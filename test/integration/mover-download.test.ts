@@ -247,6 +247,14 @@ describe('keys that are no paths are rejected before the download begins', () =>
     })
   })
 
+  test('data whose name is the prefix itself is left out, and the result says so', async () => {
+    s3.put('raw/a', '1')
+    s3.put('raw/', 'data')
+
+    const message = '1 files, 1 B; left out: s3://lake/raw/ has data, but its name ends with a slash'
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', message })
+  })
+
   test('and an excluded key is neither downloaded nor refused', async () => {
     for (const key of ['good', 'a', 'a/b', '../escape', 'folder/']) s3.put(`raw/${key}`, 'data')
     const excluded = ['--exclude', 'a', '--exclude', '../*', '--exclude', '*/']

@@ -199,10 +199,10 @@ async function downloadListed(
   if (place.files !== place.target) await requireSizes(manifest, place.files)
   if (published) {
     await publishReplacement(published.place, completion, owner)
-    return { ...downloadResult(completion), replaced: true }
+    return { ...downloadResult(completion, manifest), replaced: true }
   }
   await publish(place, completion, owner)
-  return downloadResult(completion)
+  return downloadResult(completion, manifest)
 }
 
 async function unchanged({ state }: Place, record: Completion): Promise<Done> {
@@ -210,8 +210,9 @@ async function unchanged({ state }: Place, record: Completion): Promise<Done> {
   return { ...downloadResult(record), message: 'the data is unchanged' }
 }
 
-function downloadResult({ bytes, files, digest }: Completion): Done {
-  return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
+function downloadResult({ bytes, files, digest }: Completion, { leftOut }: Pick<Manifest, 'leftOut'> = {}): Done {
+  const left = leftOut === undefined ? '' : `; left out: ${leftOut}`
+  return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}${left}` }
 }
 
 /** Whether the target is unused. An empty directory is unused too: the kubelet creates one for a pod that mounts the path. */

@@ -10,14 +10,14 @@ import { writeManifest } from './manifest.ts'
 
 const object = (key: string, etag = 'e'): ListedObject => ({ key: `raw/${key}`, size: 1, etag })
 
-async function manifestOf(pageAt: (index: number) => ListingPage, { flat = false } = {}) {
+async function manifestOf(pageAt: (index: number) => ListingPage, { flat = false, exclude = [] as string[] } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const list = async (_: string, token = '0') => pageAt(Number(token))
   const store = { objectUri: (key: string) => `s3://lake/${key}`, list } as unknown as ObjectStore
   const place = parseS3Url('s3://lake/raw/')
   if (!place) throw new Error('no place')
-  const selection = { place, match: [], exclude: [], flat }
+  const selection = { place, match: [], exclude, flat }
   const manifest = await writeManifest(
     join(folder, 'manifest'),
     store,
@@ -48,6 +48,13 @@ test.each([false, true])('an object on two pages is downloaded once, without fol
     ],
   })
   expect(digest).toBe((await manifestOf(twoPages(object('c')))).digest)
+})
+
+test('data whose name is the prefix itself is named, since no file can have it', async () => {
+  const leftOut = 's3://lake/raw/ has data, but its name ends with a slash'
+  expect(await manifestOf(twoPages(object('')))).toMatchObject({ files: 2, leftOut })
+  expect(await manifestOf(twoPages({ ...object(''), size: 0 }))).not.toHaveProperty('leftOut')
+  expect(await manifestOf(twoPages(object('')), { exclude: ['s3/lake/raw/'] })).not.toHaveProperty('leftOut')
 })
 
 test('a server whose pages lead back to earlier ones is refused', async () => {

@@ -21,6 +21,8 @@ export interface Manifest {
   bytes: number
   /** A digest of the key, size, ETag and path of all objects. */
   digest: string
+  /** The object with data that can be no file, and why. It is not part of the data. */
+  leftOut?: string
   entries(): AsyncGenerator<Entry>
 }
 
@@ -47,6 +49,7 @@ export async function writeManifest(
   const hash = createHash('sha256')
   const check = new PathCheck(selection.flat)
   let [files, bytes, seen, text] = [0, 0, 0, '']
+  let leftOut: string | undefined
   const file = await open(path, 'w')
   try {
     for await (const object of listObjects(store, selection.place, signal)) {
@@ -55,7 +58,10 @@ export async function writeManifest(
       // The download fails anyway, and the message has enough examples.
       if (check.isLimitReached) break
       const chosen = choose(object, selection)
-      if (chosen.kind === 'left-out') continue
+      if (chosen.kind === 'left-out') {
+        if (chosen.reason !== undefined) leftOut = `${store.objectUri(object.key)} ${chosen.reason}`
+        continue
+      }
       if (chosen.kind === 'unsafe') {
         check.refuse('UnsafeKey', `${JSON.stringify(object.key)} ${chosen.reason}`)
         continue
@@ -81,7 +87,7 @@ export async function writeManifest(
   }
   check.throwIfRefused()
   if (files === 0) throw nothing(store, selection, seen)
-  return { files, bytes, digest: hash.digest('hex'), entries: () => readEntries(path) }
+  return defined({ files, bytes, digest: hash.digest('hex'), leftOut, entries: () => readEntries(path) })
 }
 
 /** The ID of an object in the journal: a hash of its key, size, ETag and path. */

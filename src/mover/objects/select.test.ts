@@ -31,6 +31,14 @@ test.each([
     selection: everything,
     want: { kind: 'unsafe', reason: 'has data, but its name ends with a slash' },
   },
+  {
+    key: 'raw/',
+    size: 5,
+    selection: everything,
+    want: { kind: 'left-out', reason: 'has data, but its name ends with a slash' },
+  },
+  { key: 'raw/', size: 5, selection: { ...everything, exclude: ['*/raw/'] }, want: { kind: 'left-out' } },
+  { key: 'raw/', size: 5, selection: { ...everything, match: ['*/a'] }, want: { kind: 'left-out' } },
   { key: 'raw/a/', size: 5, selection: { ...everything, exclude: ['a/'] }, want: { kind: 'left-out' } },
 ])('$key ($size bytes) becomes $want', ({ key, size = 0, selection, want }) => {
   expect(choose({ key, size }, selection)).toEqual(want)

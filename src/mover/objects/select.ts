@@ -15,7 +15,8 @@ export type Chosen =
   | { kind: 'file'; path: string }
   /** A key that ends with a slash: S3 consoles create it for an empty folder. */
   | { kind: 'folder'; path: string }
-  | { kind: 'left-out' }
+  /** With the reason if an object with data can be no file: its name is the prefix itself. */
+  | { kind: 'left-out'; reason?: string }
   | { kind: 'unsafe'; reason: string }
 
 /** Decides how one object is used. Paths are relative, with slashes. */
@@ -24,19 +25,22 @@ export function choose(
   { place, match, exclude, flat }: Selection,
 ): Chosen {
   const below = place.recursive ? key.slice(place.key.length) : (key.split('/').at(-1) ?? '')
-  if (below === '') return { kind: 'left-out' }
+  if (below === '' && size === 0) return { kind: 'left-out' }
   // VCK's globs are those of `mc find --path`, which match the whole path with the alias. A glob may also match the path below the prefix.
   const names = [`${place.globRoot}${key}`, below]
   const matchesOne = (globs: readonly string[]) => globs.some((glob) => names.some((name) => matchesGlob(glob, name)))
   if ((match.length > 0 && !matchesOne(match)) || matchesOne(exclude)) return { kind: 'left-out' }
+  if (below === '') return { kind: 'left-out', reason: FOLDER_WITH_DATA }
   const isFolder = below.endsWith('/')
-  if (isFolder && size > 0) return { kind: 'unsafe', reason: 'has data, but its name ends with a slash' }
+  if (isFolder && size > 0) return { kind: 'unsafe', reason: FOLDER_WITH_DATA }
   if (isFolder && flat) return { kind: 'left-out' }
   const path = isFolder ? below.slice(0, -1) : flat ? (below.split('/').at(-1) ?? '') : below
   const reason = unsafeBecause(path)
   if (reason !== undefined) return { kind: 'unsafe', reason }
   return { kind: isFolder ? 'folder' : 'file', path }
 }
+
+const FOLDER_WITH_DATA = 'has data, but its name ends with a slash'
 
 /** The limits of Linux for names and paths: a longer one cannot be created. */
 export const MAX_NAME_BYTES = 255
