@@ -348,8 +348,11 @@ describe('a server that returns errors for a while', () => {
     expect(failed.result).toMatchObject({ code: 'Unreachable', retry: true, bytes: PART, files: 1 })
     expect(failed.result.message).toMatch(/s3:\/\/lake\/raw\/b: 503 SlowDown .*after 3 attempts/)
     expect(await readdir(root)).not.toContain('data')
+    s3.misbehave(() => ({ status: 503 }))
+    // It has not listed the source, so it does not know which of the files are data.
+    expect((await download('s3://lake/raw/', '--attempt', '2')).result).toMatchObject({ code: 'Unreachable', bytes: 0 })
     s3.misbehave(() => undefined)
-    const next = await download('s3://lake/raw/', '--attempt', '2')
+    const next = await download('s3://lake/raw/', '--attempt', '3')
     expect(next.result).toMatchObject({ outcome: 'completed', bytes: 2 * PART, movedBytes: PART })
   })
 

@@ -33,6 +33,21 @@ describe('a failure on a node', () => {
       want: [failed({ reason: 'Stalled', bytes: 7 }), failed({ failures: 2, bytes: 7, retryTime: at(120) })],
     },
     {
+      name: 'keeps the bytes on the node if its mover failed before it counted them',
+      known: [failed({ bytes: 7 })],
+      want: [failed({ failures: 2, bytes: 7, retryTime: at(120) })],
+    },
+    {
+      name: 'has no bytes after the replica left the node',
+      known: [failed({ failures: 3, bytes: 7 })],
+      want: [failed({ failures: 4, retryTime: at(480) })],
+    },
+    {
+      name: 'has no bytes of another node',
+      known: [failed({ node: 'n2', bytes: 7 })],
+      want: [failed({ node: 'n2', bytes: 7 }), failed()],
+    },
+    {
       name: 'is counted apart for another reason and for another node',
       known: [failed({ reason: 'Stalled' }), failed({ node: 'n2' })],
       want: [failed({ reason: 'Stalled' }), failed({ node: 'n2' }), failed()],

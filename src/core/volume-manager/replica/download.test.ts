@@ -134,6 +134,20 @@ test.each<Case>([
     due: 10,
   },
   {
+    name: 'Downloading continues on it if its mover failed before it counted the data',
+    replica: {
+      ...downloading,
+      nodeFailures: [{ node: 'n2', reason: 'Unreachable', failures: 1, bytes: 7, retryTime: at(-60) }],
+    },
+    observed: { mover: failure({ node: 'n2', code: 'Unreachable', nodeFault: 'maybe', bytes: 0 }) },
+    want: {
+      state: 'Failed',
+      node: 'n2',
+      nodeFailures: [{ node: 'n2', reason: 'Unreachable', failures: 2, bytes: 7, retryTime: at(120) }],
+    },
+    due: 10,
+  },
+  {
     name: 'Downloading leaves a node after three failures without progress',
     replica: {
       ...downloading,

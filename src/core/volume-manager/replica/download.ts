@@ -367,10 +367,13 @@ export function recordNodeFailure(
   now: number,
 ): NodeFailure[] {
   const isSame = (one: NodeFailure) => one.node === node && one.reason === reason
+  // A mover that fails before it has listed the source reports no bytes, also on a node with a part of the data.
+  const last = mayContinue(known) ? known.at(-1) : undefined
+  const onDisk = Math.max(bytes, (last?.node === node && last.bytes) || 0)
   const hasProgress = known.every((one) => one.node !== node || bytes > (one.bytes ?? 0))
   const failures = hasProgress ? 1 : (known.find(isSame)?.failures ?? 0) + 1
   const retryTime = toTime(now + backoffMs(BACKOFF, failures))
-  const added = defined({ node, reason, failures, bytes: bytes > 0 ? bytes : undefined, retryTime })
+  const added = defined({ node, reason, failures, bytes: onDisk > 0 ? onDisk : undefined, retryTime })
   return [...known.filter((one) => !isSame(one)), added].slice(-MAX_NODE_FAILURES)
 }
 
