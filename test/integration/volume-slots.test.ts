@@ -1,8 +1,9 @@
 /** Tenants that take all slots of movers, on a store in memory. */
 import { describe, expect, test } from 'vitest'
+import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { namespaceOfMover } from '../../src/core/volume-manager/schedule/shares.ts'
-import { makeVolumeManager } from '../builders.ts'
+import { makeVolumeManager, nodesWith } from '../builders.ts'
 import { VolumeWorld } from '../volume-world.ts'
 
 describe('the slots of a cluster', () => {
@@ -75,5 +76,47 @@ describe('the slots of a cluster', () => {
 
     expect(statesIn(world, 'shop').filter((one) => one?.preemptions)).toEqual([])
     expect(world.events.map(({ reason }) => reason)).not.toContain('MoverPreempted')
+  })
+})
+
+describe('a mover on a node that does not answer', () => {
+  /** A mover of `sales` that downloads, on a node that is not ready any more. Its Pod stays, since no kubelet ends it. */
+  async function lostMover(...others: string[]): Promise<{ world: VolumeWorld; lost: string }> {
+    const world = await new VolumeWorld().start()
+    for (const name of ['n1', ...others]) await world.addNode(name, { labels: { disk: '' } })
+    world.fate = () => 'goes on'
+    const config = { replicas: 1, nodeAffinity: nodesWith('disk') }
+    await world.store.create(volumeManagers, makeVolumeManager([config], { name: 'sales' }))
+    await world.settle()
+    const [pod] = world.movers()
+    const lost = pod?.spec.nodeName ?? ''
+    const { name = '' } = pod?.metadata ?? {}
+    await world.store.patch(pods, { namespace: 'default', name }, { metadata: { finalizers: ['example.org/kubelet'] } })
+    await world.setCondition(lost, 'Ready', 'Unknown')
+    if (pod) await world.remove(pods, pod)
+    world.fate = () => 'completes'
+    return { world, lost }
+  }
+  const replicaOf = async (world: VolumeWorld) => (await world.volume())?.replicas?.[0]
+
+  test('is replaced by one on another node after volumes.nodeLossSeconds', async () => {
+    const { world, lost } = await lostMover('n2')
+    await world.pass(world.settings.nodeLossSeconds - 60)
+    expect((await replicaOf(world))?.state).not.toBe('Ready')
+
+    await world.pass(120)
+    const replica = await replicaOf(world)
+    expect(replica).toMatchObject({ state: 'Ready', node: lost === 'n1' ? 'n2' : 'n1' })
+
+    // Its data is deleted when the node is back, and not earlier.
+    expect((await world.volume())?.deletions).toMatchObject([{ node: lost, state: 'Waiting' }])
+    await world.setCondition(lost, 'Ready', 'True')
+    for (const { metadata } of world.movers()) {
+      const patch = { metadata: { finalizers: null } }
+      await world.store.patch(pods, { namespace: 'default', name: metadata.name ?? '' }, patch)
+    }
+    await world.pass(10)
+    expect(await world.volume()).not.toHaveProperty('deletions')
+    expect(world.violations).toEqual([])
   })
 })

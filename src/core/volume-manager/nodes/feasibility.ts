@@ -14,6 +14,7 @@ import {
 import type { PodSpec } from '../../../api/pod.ts'
 import { findCondition, isTrue } from '../../../base/conditions.ts'
 import { defined } from '../../../base/json.ts'
+import { onPresentClock, type Present } from '../../../base/time/clock-jumps.ts'
 import { Tolerations } from '../../tolerations.ts'
 
 export interface NodeHealth {
@@ -34,6 +35,15 @@ export function readNodeHealth({ status }: Node): NodeHealth {
 export function unreadyFor(node: Node, seconds: number, since: number): number | undefined {
   const health = readNodeHealth(node)
   return health.isReady ? undefined : (health.since ?? since) + seconds * 1000
+}
+
+/** Whether a node has not been ready for so long that its replicas count as lost. */
+export function isLostNode(
+  node: Node,
+  { settings, now, jumps }: { settings: { nodeLossSeconds: number } } & Present,
+): boolean {
+  const { isReady, since } = readNodeHealth(node)
+  return !isReady && since !== undefined && now >= onPresentClock(since, jumps) + settings.nodeLossSeconds * 1000
 }
 
 /** Whether the kubelet reports disk pressure. */

@@ -11,6 +11,7 @@ const wanted = (count: number, more: Partial<Wanted> = {}): Wanted => ({
   counts: new Map([[undefined, count]]),
   allows: () => true,
   admits: () => true,
+  isLost: () => false,
   labelsOf: () => [LABEL],
   mustStay: () => false,
   ...more,
@@ -29,6 +30,7 @@ const short = ({ replicas, deletions }: ReplicaSet) => ({
 describe('an incomplete replica on a node that may not take it any more', () => {
   const closed = { admits: () => false }
   const excluded = { allows: () => false }
+  const lost = { isLost: () => true }
 
   test.each<{ state: ReplicaStatus['state']; rules: Partial<Wanted>; replicas: string[]; deletions: string[] }>([
     { state: 'Failed', rules: excluded, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
@@ -37,6 +39,8 @@ describe('an incomplete replica on a node that may not take it any more', () => 
     { state: 'Downloading', rules: excluded, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
     { state: 'Downloading', rules: closed, replicas: ['0 Downloading'], deletions: [] },
     { state: 'Ready', rules: closed, replicas: ['0 Ready'], deletions: [] },
+    { state: 'Downloading', rules: lost, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
+    { state: 'Ready', rules: lost, replicas: ['0 Ready'], deletions: [] },
   ])('($state) is replaced at once, or stays', ({ state, rules, replicas, deletions }) => {
     expect(short(arrangeReplicas(setOf({ state }), wanted(1, rules), NOW))).toEqual({ replicas, deletions })
   })

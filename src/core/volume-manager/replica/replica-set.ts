@@ -22,6 +22,8 @@ export interface Wanted {
   allows(node: string): boolean
   /** Whether a mover may be scheduled to the node. */
   admits(node: string): boolean
+  /** Whether the node has not answered for so long that a download on it begins again on another one. */
+  isLost(node: string): boolean
   /** The labels of a node that has the replica. */
   labelsOf(replica: ReplicaStatus): string[]
   /** Whether the replica must stay although it is not wanted, because its changes are not written back yet. */
@@ -116,11 +118,14 @@ function dropIncomplete(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSe
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
-/** Drops incomplete replicas on nodes that may not take them any more. A mover that runs is stopped only if the node may not have the data. */
+/**
+ * Drops incomplete replicas on nodes that may not take them any more, or do not answer. Another mover that runs is stopped only if the node may
+ * not have the data.
+ */
 function dropExcluded(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   const isExcluded = ({ state, node }: ReplicaStatus) => {
     if (node === undefined || state === 'Ready' || state === 'Unreachable') return false
-    return !wanted.allows(node) || (state !== 'Downloading' && !wanted.admits(node))
+    return wanted.isLost(node) || !wanted.allows(node) || (state !== 'Downloading' && !wanted.admits(node))
   }
   return set.replicas
     .filter(isExcluded)

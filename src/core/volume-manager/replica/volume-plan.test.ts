@@ -57,6 +57,15 @@ function planOf({
   return planVolume(gathered, observeVolume(gathered), isInSpec ? first : undefined, goal)
 }
 
+/** A replica on n1, which does not answer since a time, beside nodes that are ready. */
+function onLostNode(unreadySeconds: number, replica: Partial<ReplicaStatus>, ...others: string[]): Case {
+  const lost = makeNode('n1', { unreadySince: at(unreadySeconds) })
+  return {
+    volume: (current) => ({ replicas: [makeReplica({ ...current, ...replica })] }),
+    input: { nodes: makeVolumeInput({ nodes: [lost, ...others.map((name) => makeNode(name))] }).nodes },
+  }
+}
+
 const short = ({ set }: VolumePlan) => ({
   replicas: set.replicas.map(({ index, state }) => `${index} ${state}`),
   deletions: set.deletions.map(({ node, cause, state }) => `${node} ${cause} ${state}`),
@@ -112,6 +121,34 @@ describe('the plan of a volume', () => {
       volume: (current) => ({ replicas: [makeReplica(current)] }),
       replicas: [],
       deletions: ['n1 Removed Waiting'],
+    },
+    ...(['Queued', 'Failed', 'Downloading'] as const).map((state) => ({
+      name: `moves a download that is ${state} from a node that does not answer`,
+      ...onLostNode(-300, { state }, 'n2'),
+      replicas: ['6 Queued'],
+      deletions: ['n1 Moved Waiting'],
+    })),
+    {
+      name: 'keeps a download on a node that does not answer for a shorter time',
+      ...onLostNode(-299, { state: 'Queued' }, 'n2'),
+      replicas: ['0 Queued'],
+    },
+    {
+      name: 'keeps a download on a node that does not answer if no other node can take it',
+      ...onLostNode(-300, { state: 'Queued' }),
+      replicas: ['0 Queued'],
+    },
+    {
+      name: 'keeps a download on a node that does not answer if each node gets a copy',
+      ...onLostNode(-300, { state: 'Queued' }, 'n2'),
+      config: { onEveryNode: true, replicas: undefined as never },
+      replicas: ['0 Queued', '5 Queued'],
+    },
+    {
+      name: 'keeps a replica on a node that may have the only copy of changes',
+      ...onLostNode(-300, { state: 'Queued', isUnchecked: true, lastUsedTime: at(-9) }, 'n2'),
+      config: RESYNC,
+      replicas: ['0 Queued'],
     },
     {
       name: 'keeps data with changes until they are written back',

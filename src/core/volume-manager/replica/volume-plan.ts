@@ -7,7 +7,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { mayDelete } from '../known-status.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork } from '../mover/task.ts'
-import { allowsNode, isClosedTo, readNodeHealth, runsMovers } from '../nodes/feasibility.ts'
+import { allowsNode, isClosedTo, isLostNode, readNodeHealth, runsMovers } from '../nodes/feasibility.ts'
 import { skippedAt } from '../nodes/leftovers.ts'
 import type { MoverPod, ObservedVolume } from '../observe.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
@@ -155,8 +155,36 @@ function wantedArrangement(
     ...(everyNode ? { everyNode, counts: new Map([[undefined, everyNode.replicas]]) } : {}),
     allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
     admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
+    isLost: delivery === 'moved' && everyNode === undefined ? lostNodes(input, config, replicas) : () => false,
     ...dropRules(manager, config.id, source, source.revision),
   }
+}
+
+/**
+ * Returns whether a node is lost. Its kubelet does not end the mover there, so no other one would start. A node is not lost while no other node can
+ * take the data: perhaps no node reaches the API server.
+ */
+function lostNodes(
+  input: VolumeManagerInput,
+  config: VolumeConfig,
+  replicas: readonly ReplicaStatus[],
+): (name: string) => boolean {
+  const { nodes, settings } = input
+  const taken = new Set(replicas.map(({ node }) => node))
+  const isFree = (node: Node) =>
+    !taken.has(node.metadata.name) && allowsNode(config.nodeAffinity, node) && canTake(config, node, settings)
+  let hasFree: boolean | undefined
+  return (name) => {
+    const node = nodes.get(name)
+    if (node === undefined || !isLostNode(node, input)) return false
+    hasFree ??= [...nodes.all()].some(isFree)
+    return hasFree
+  }
+}
+
+/** Whether a mover of the volume can be scheduled to a node now, apart from its affinity. */
+function canTake({ tolerations }: VolumeConfig, node: Node, { movers }: VolumeManagerInput['settings']): boolean {
+  return readNodeHealth(node).isReady && runsMovers(node, movers.architectures) && !isClosedTo(tolerations, node)
 }
 
 /** The directory of the data, and the number of replicas of each shard. */
@@ -197,13 +225,10 @@ export function countEveryNode(
   replicas: readonly ReplicaStatus[],
 ): EveryNode {
   const placed = new Set(replicas.filter(({ state }) => state !== 'Unreachable').map(({ node }) => node))
-  const { architectures } = settings.movers
   let count = 0
   for (const node of nodes.all()) {
     if (!allowsNode(config.nodeAffinity, node)) continue
-    const isFree =
-      readNodeHealth(node).isReady && runsMovers(node, architectures) && !isClosedTo(config.tolerations, node)
-    if (isFree || placed.has(node.metadata.name)) count++
+    if (canTake(config, node, settings) || placed.has(node.metadata.name)) count++
   }
   const sharing = manager.spec.volumeConfigs.filter(({ onEveryNode }) => onEveryNode).length
   const limit = Math.max(1, Math.floor(MAX_REPLICAS / sharing))

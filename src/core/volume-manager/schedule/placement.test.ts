@@ -44,6 +44,7 @@ function planOf({
         counts: new Map([[undefined, 1]]),
         allows: () => true,
         admits: () => true,
+        isLost: () => false,
         mustStay: () => false,
       },
       labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),

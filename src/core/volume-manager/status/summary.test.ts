@@ -34,6 +34,7 @@ function planOf({
       counts: new Map([[undefined, count]]),
       allows: () => true,
       admits: () => true,
+      isLost: () => false,
       labelsOf: () => [],
       mustStay: () => false,
     },
