@@ -3,7 +3,6 @@ import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
 import type { Pod } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import type { Present } from '../base/time/clock-jumps.ts'
 import { listConfigs } from '../core/volume-manager/known-status.ts'
 import { isUnschedulable, nodeOfMover } from '../core/volume-manager/mover/affinity.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
@@ -14,7 +13,7 @@ import type { PreemptionInput } from '../core/volume-manager/schedule/preemption
 import type { QueueEntry } from '../core/volume-manager/schedule/queue.ts'
 import { firstManagers } from '../core/volume-manager/schedule/shares.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { activeMovers, managerMovers } from './own-movers.ts'
+import { activeMovers, managerMovers, moversWithSlot, type SlotContext } from './own-movers.ts'
 
 /** The memory about the slots of all VolumeManagers. */
 export interface KnownSlots {
@@ -26,19 +25,12 @@ export interface KnownSlots {
   served: ReadonlyMap<string, number>
 }
 
-export interface SlotContext extends Present {
-  store: ObjectStore
-  settings: VolumeSettings
-}
-
 /** The movers that wait for slots, and those that have them. */
-export function slotShares(
-  { created, stopping, served }: KnownSlots,
-  { store, settings, now }: SlotContext,
-): PreemptionInput {
+export function slotShares({ created, stopping, served }: KnownSlots, context: SlotContext): PreemptionInput {
+  const { store, settings, now } = context
   return {
     waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
-    active: activeMovers(store, settings, created),
+    active: moversWithSlot(activeMovers(store, settings, created), context),
     served,
     settings: settings.movers,
     now,

@@ -5,10 +5,17 @@ import { nodes } from '../api/node.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
+import type { Present } from '../base/time/clock-jumps.ts'
 import { isInMoverNamespace, isOwnMover, type MoverOwners } from '../core/volume-manager/mover/own-mover.ts'
+import { isLostNode } from '../core/volume-manager/nodes/feasibility.ts'
 import { type Leftover, readLeftover, splitLeftoverKey } from '../core/volume-manager/nodes/leftovers.ts'
 import { leftoverNamespaces, type VolumeSettings } from '../core/volume-manager/rules/settings.ts'
 import type { ObjectStore } from '../store/store.ts'
+
+export interface SlotContext extends Present {
+  store: ObjectStore
+  settings: VolumeSettings
+}
 
 /**
  * Returns the movers of all VolumeManagers that have not ended.
@@ -20,6 +27,14 @@ export function activeMovers(store: ObjectStore, settings: VolumeSettings, creat
   const cached = store.byIndex(pods, 'active', 'all').filter((pod) => isOwnMover(pod, owners, settings.movers))
   const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
   return [...cached, ...created.filter((pod) => !isCached(pod))]
+}
+
+/** Returns the movers that have slots: not those that are being deleted on a lost node, where no kubelet ends them. */
+export function moversWithSlot(movers: readonly Pod[], { store, ...present }: SlotContext): Pod[] {
+  return movers.filter(({ metadata, spec }) => {
+    const node = metadata.deletionTimestamp ? store.get(nodes, undefined, spec.nodeName ?? '') : undefined
+    return node === undefined || !isLostNode(node, present)
+  })
 }
 
 /** Returns the Pods with tasks of a VolumeManager, in a namespace of its movers; also those of an earlier one with the same name. */

@@ -26,8 +26,8 @@ import { isDaemonSet } from '../core/workload/daemon-set.ts'
 import { awaitedVolumes } from '../core/workload/gate/volumes-state.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { managersAwaitedBy, requestsOfWaiting } from './kueue.ts'
-import { type KnownSlots, managersFor, nextManagers, type SlotContext, slotShares } from './mover-slots.ts'
-import { managerMovers } from './own-movers.ts'
+import { type KnownSlots, managersFor, nextManagers, slotShares } from './mover-slots.ts'
+import { managerMovers, type SlotContext } from './own-movers.ts'
 import { terminatingNamespace } from './terminating.ts'
 import { workloadsWithVolumes } from './volume-locations.ts'
 import { directoryUsers, lastUseEnd, type MountingPod } from './volume-users.ts'
@@ -54,7 +54,7 @@ export function gatherVolumeManager(
   const movers = new Map(
     [...managerMovers(store, key, settings.movers), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const),
   )
-  const shares = slotShares(slots, { store, settings, now })
+  const shares = slotShares(slots, { store, settings, now, jumps })
   const overdue = overdueMovers({ manager, movers, progress, settings: settings.movers, now, jumps })
   return {
     manager,

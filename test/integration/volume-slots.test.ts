@@ -119,4 +119,18 @@ describe('a mover on a node that does not answer', () => {
     expect(await world.volume()).not.toHaveProperty('deletions')
     expect(world.violations).toEqual([])
   })
+
+  test('has no slot after volumes.nodeLossSeconds, also without another node', async () => {
+    const { world } = await lostMover()
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }
+    await world.addNode('n2', { labels: { pool: 'other' } })
+    const config = { nodeAffinity: nodesWith('pool'), replicas: 1 }
+    await world.store.create(volumeManagers, makeVolumeManager([config], { name: 'other' }))
+
+    await world.pass(world.settings.nodeLossSeconds - 60)
+    expect((await world.volume('vol1', 'other'))?.replicas?.[0]?.state).toBe('Queued')
+    await world.pass(120)
+    expect((await world.volume('vol1', 'other'))?.replicas?.[0]?.state).toBe('Ready')
+    expect(world.violations).toEqual([])
+  })
 })

@@ -26,7 +26,9 @@ import {
   managerMovers,
   moversOfLeftover,
   moversWithoutLeftover,
+  moversWithSlot,
   namespaceForLeftover,
+  type SlotContext,
 } from '../../queries/own-movers.ts'
 import { directoryUsers } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
@@ -60,7 +62,7 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       }
     },
     async reconcile(key, context) {
-      const { store, now } = context
+      const { store, now, jumps } = context
       const { node: name, digest } = splitLeftoverKey(key)
       const node = store.get(nodes, undefined, name)
       const leftover = node && readLeftover(node, digest, settings())
@@ -70,7 +72,12 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
         await applyPlan(context, planWithoutOwner(moversWithoutLeftover(store, key, settings().movers)))
         return undefined
       }
-      const gathered = gatherLeftover(key, node, leftover, { store, settings: settings(), now: now() })
+      const gathered = gatherLeftover(key, node, leftover, {
+        store,
+        settings: settings(),
+        now: now(),
+        jumps: jumps?.(),
+      })
       const input = { ...gathered, refused: refused.get(key) }
       const plan = planLeftover(input)
       if (!plan.actions.some(({ kind }) => kind === 'create')) {
@@ -110,18 +117,14 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
   }
 }
 
-function gatherLeftover(
-  key: string,
-  node: Node,
-  leftover: Leftover,
-  { store, settings, now }: { store: ObjectStore; settings: VolumeSettings; now: number },
-): LeftoverInput {
+function gatherLeftover(key: string, node: Node, leftover: Leftover, context: SlotContext): LeftoverInput {
+  const { store, settings, now } = context
   return {
     node,
     digest: splitLeftoverKey(key).digest,
     namespace: namespaceForLeftover(store, leftover, settings.movers),
     movers: moversOfLeftover(store, key, settings),
-    active: activeAround(leftover, store, settings),
+    active: activeAround(leftover, context),
     users: (directory) => directoryUsers(store, undefined, directory),
     // While an API server restarts, it serves no CRDs for a moment. Each VolumeManager may exist then.
     isManaged: (uid) =>
@@ -138,11 +141,12 @@ function gatherLeftover(
  * The movers that have not ended. Those of the VolumeManager count although its status has them no more: while they are being stopped, they
  * may still write the data.
  */
-function activeAround({ namespace, name }: Leftover, store: ObjectStore, settings: VolumeSettings): Pod[] {
+function activeAround({ namespace, name }: Leftover, context: SlotContext): Pod[] {
+  const { store, settings } = context
   const stopping = managerMovers(store, objectKey(namespace, name), settings.movers).filter(
     ({ status }) => !isEnded(status),
   )
-  return [...new Set([...activeMovers(store, settings), ...stopping])]
+  return [...new Set([...moversWithSlot(activeMovers(store, settings), context), ...stopping])]
 }
 
 function* keysOfNodes(store: ObjectStore): Generator<string> {
