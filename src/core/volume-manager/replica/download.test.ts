@@ -203,6 +203,25 @@ test.each<Case>([
     due: 30,
   },
   {
+    name: 'Downloading keeps its bytes until its mover has counted the data',
+    replica: { ...downloading, attempt: 2, totalBytes: 9 },
+    observed: { mover: RUNNING, progress: { attempt: 2, bytes: 0, files: 0 } },
+    want: { bytes: 5, totalBytes: 9, progressTime: at(-10) },
+    due: 30,
+  },
+  {
+    name: 'Downloading continues on its node if the first failure there knows no bytes',
+    replica: { ...downloading, attempt: 2 },
+    observed: { mover: failure({ node: 'n2', code: 'Unreachable', nodeFault: 'maybe', bytes: 0 }) },
+    want: {
+      state: 'Failed',
+      node: 'n2',
+      bytes: 5,
+      nodeFailures: [{ node: 'n2', reason: 'Unreachable', failures: 1, bytes: 5, retryTime: at(60) }],
+    },
+    due: 10,
+  },
+  {
     name: 'Downloading records bytes',
     replica: downloading,
     observed: { mover: RUNNING, progress: { attempt: 1, bytes: 6, files: 1, totalBytes: 9 } },

@@ -208,8 +208,9 @@ function stepRunning(
 ): Transition<ReplicaDownload> {
   const { progress, now, jumps, settings } = observed
   const placed = onNode(transition.enter(download, 'Downloading', now, { reason: 'Downloading' }), node)
-  // While the mover lists a bucket, only the total grows.
-  const { bytes, totalBytes = download.totalBytes } = progress ?? {}
+  // While the mover lists a bucket, only the total grows. It has not counted what an earlier one left on the node.
+  const { bytes: counted, totalBytes = download.totalBytes } = progress ?? {}
+  const bytes = counted || (download.bytes ?? counted)
   const isNew =
     progress?.attempt === download.attempt && (bytes !== download.bytes || totalBytes !== download.totalBytes)
   if (isNew) return downloading(defined({ ...placed, bytes, totalBytes, progressTime: toTime(now) }), observed)
@@ -309,7 +310,7 @@ function fail(
   })
   if (node === undefined || failure.nodeFault === 'no' || (hasChanges && mayHaveData(rest)))
     return transition.fail(onNode(rest, node), failure, now)
-  const bytes = failure.bytes ?? download.bytes ?? 0
+  const bytes = failure.bytes || (download.bytes ?? 0)
   const nodeFailures = recordNodeFailure(download.nodeFailures, { node, reason: failure.code, bytes }, now)
   const continues = failure.nodeFault === 'maybe' && mayContinue(nodeFailures)
   const left = defined({ ...without(withoutProgress(rest), 'isUnchecked'), totalBytes: failure.totalBytes })
