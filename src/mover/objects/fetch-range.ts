@@ -39,65 +39,128 @@ class OtherSizeError extends MoverError {}
  * @throws MoverError `SourceChanged` when the object differs from the listed one. `Rejected` when the server sends other bytes than it
  * stores. `UnvalidatedRangeError` for a range without an ETag.
  */
-export async function fetchRange(
+export function fetchRange(
   store: ObjectStore,
   object: ListedObject,
-  { start, end }: Range,
+  range: Range,
   sink: Sink,
   signal: AbortSignal,
   begin?: (headers: HttpResponse['headers']) => void,
 ): Promise<void> {
-  const backoff = new RequestBackoff(store.retry)
-  let at = start
-  let hasBegun = false
-  let { etag } = object
-  let asStored = false
-  let isConditional = true
-  let isNamed = true
-  const what = store.objectUri(object.key)
+  return new RangeFetch(store, object, range, sink, begin).run(signal)
+}
 
-  for (;;) {
-    const begun = at
-    try {
-      const isWhole = at === 0 && end === object.size
-      const request = headersFor({ ...object, etag: isConditional ? etag : '' }, { isWhole, at, end, asStored })
-      const answer = await store.get(object.key, request, signal, ({ status, headers }) => {
-        if (status !== 200 && status !== 206) return undefined
-        if (!asStored && isDecodedOnTheWay({ ...object, etag }, headers)) throw new DecodedError(what)
-        checkAnswer(what, { ...object, etag }, { status, headers }, at, { start, end })
-        if (!hasBegun) begin?.(headers)
-        hasBegun = true
-        isNamed = headers['etag'] !== undefined
-        // A listing without ETags: the rest of the object must have the ETag of its first bytes.
-        if (etag === '') etag = unquoteEtag(headers['etag'])
-        return (chunk) => {
-          if (at + chunk.length > end) throw new OtherSizeError('SourceChanged', `${what} has ${LONGER}`)
-          at += chunk.length
-          sink(chunk)
-        }
-      })
-      if (answer.status === 412 && isConditional && (await isUnchanged(store, { ...object, etag }, signal))) {
-        isConditional = false
-        continue
+/** The fetch of one range: what was received so far, and how the next request asks for the rest. */
+class RangeFetch {
+  readonly #store: ObjectStore
+  readonly #listed: ListedObject
+  /** The listed object. If the listing has no ETag, the rest must have that of the first bytes. */
+  #expected: ListedObject
+  readonly #range: Range
+  readonly #sink: Sink
+  readonly #begin: ((headers: HttpResponse['headers']) => void) | undefined
+  readonly #what: string
+  /** The first byte that is missing. */
+  #at: number
+  #hasBegun = false
+  /** Whether the last response had an ETag. */
+  #isNamed = true
+  /** Whether requests have If-Match. */
+  #isConditional = true
+  /** Whether requests accept the encoding with which the object is stored. */
+  #asStored = false
+
+  constructor(
+    store: ObjectStore,
+    object: ListedObject,
+    range: Range,
+    sink: Sink,
+    begin: ((headers: HttpResponse['headers']) => void) | undefined,
+  ) {
+    this.#store = store
+    this.#listed = object
+    this.#expected = object
+    this.#range = range
+    this.#sink = sink
+    this.#begin = begin
+    this.#what = store.objectUri(object.key)
+    this.#at = range.start
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const backoff = new RequestBackoff(this.#store.retry)
+    for (;;) {
+      const begun = this.#at
+      try {
+        if (await this.#request(signal)) return
+      } catch (error) {
+        const isRetryable = error instanceof RetryableError
+        // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
+        if (isRetryable && this.#at === this.#range.end) return
+        const hasReceived = this.#at > begun
+        // Without an ETag, the first bytes may be those of a page of a proxy. The rest of the object must not follow them.
+        if (isRetryable && hasReceived && !this.#isNamed)
+          throw new UnvalidatedRangeError(`${error.message}; the response has no ETag`, { cause: error })
+        if (error instanceof OtherSizeError) throw await findSizeCause(this.#store, this.#listed, error, signal)
+        if (hasReceived) backoff.reset()
+        await backoff.wait(error, signal)
       }
-      if (answer.status !== 200 && answer.status !== 206) throw refusal(store, object.key, answer)
-      if (at < end) throw new RetryableError(`${what}: the body ended after ${at - begun} bytes`)
-      return
-    } catch (error) {
-      // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
-      if (at === end && error instanceof RetryableError) return
-      // Without an ETag, the first bytes may be those of a page of a proxy. The rest of the object must not follow them.
-      if (at > begun && !isNamed && error instanceof RetryableError)
-        throw new UnvalidatedRangeError(`${error.message}; the response has no ETag`, { cause: error })
-      if (at > begun) backoff.reset()
-      if (error instanceof DecodedError) {
-        asStored = true
-        continue
-      }
-      if (error instanceof OtherSizeError) throw await findSizeCause(store, object, error, signal)
-      await backoff.wait(error, signal)
     }
   }
+
+  /** Requests the missing bytes. Returns whether all were received; if not, the next request asks in another way. */
+  async #request(signal: AbortSignal): Promise<boolean> {
+    const { key } = this.#expected
+    const begun = this.#at
+    try {
+      const answer = await this.#store.get(key, this.#headers(), signal, (response) => this.#accept(response))
+      if (answer.status === 412 && this.#isConditional && (await isUnchanged(this.#store, this.#expected, signal))) {
+        this.#isConditional = false
+        return false
+      }
+      if (!hasData(answer)) throw refusal(this.#store, key, answer)
+    } catch (error) {
+      if (!(error instanceof DecodedError)) throw error
+      this.#asStored = true
+      return false
+    }
+    if (this.#at < this.#range.end)
+      throw new RetryableError(`${this.#what}: the body ended after ${this.#at - begun} bytes`)
+    return true
+  }
+
+  #headers(): ReadHeaders {
+    const { etag, size } = this.#expected
+    const { end } = this.#range
+    const isWhole = this.#at === 0 && end === size
+    return defined({
+      range: isWhole ? undefined : `bytes=${this.#at}-${end - 1}`,
+      'if-match': this.#isConditional && etag !== '' ? `"${etag}"` : undefined,
+      'accept-encoding': this.#asStored ? 'gzip' : undefined,
+    })
+  }
+
+  /** Returns the sink for the body of a response; undefined for one without data. */
+  #accept(response: Pick<HttpResponse, 'status' | 'headers'>): Sink | undefined {
+    if (!hasData(response)) return undefined
+    const { headers } = response
+    if (!this.#asStored && isDecodedOnTheWay(this.#expected, headers)) throw new DecodedError(this.#what)
+    checkAnswer(this.#what, this.#expected, response, this.#at, this.#range)
+    if (!this.#hasBegun) this.#begin?.(headers)
+    this.#hasBegun = true
+    this.#isNamed = headers['etag'] !== undefined
+    if (this.#expected.etag === '') this.#expected = { ...this.#expected, etag: unquoteEtag(headers['etag']) }
+    return (chunk) => {
+      if (this.#at + chunk.length > this.#range.end)
+        throw new OtherSizeError('SourceChanged', `${this.#what} has ${LONGER}`)
+      this.#at += chunk.length
+      this.#sink(chunk)
+    }
+  }
+}
+
+function hasData({ status }: Pick<HttpResponse, 'status'>): boolean {
+  return status === 200 || status === 206
 }
 
 const LONGER = 'changed since it was listed: the server sends more bytes than its size'
@@ -137,17 +200,6 @@ async function isUnchanged(
     throw failed
   })
   return etag !== '' && unquoteEtag(headers?.['etag']) === etag
-}
-
-function headersFor(
-  { etag }: ListedObject,
-  { isWhole, at, end, asStored }: { isWhole: boolean; at: number; end: number; asStored: boolean },
-): ReadHeaders {
-  return defined({
-    range: isWhole ? undefined : `bytes=${at}-${end - 1}`,
-    'if-match': etag === '' ? undefined : `"${etag}"`,
-    'accept-encoding': asStored ? 'gzip' : undefined,
-  })
 }
 
 /** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */
