@@ -5,7 +5,7 @@ import type { Lists } from './lists.ts'
 
 /** One state of the lists. */
 export interface Snapshot {
-  /** Grows with each state. */
+  /** Grows with each state, also after a restart: an open page compares what it has from the former server. */
   revision: number
   lists: Lists
 }
@@ -28,7 +28,7 @@ const MAX_AGE_MS = 15_000
 export function openView(store: ObjectStore, compute: () => Promise<Lists>, clock: Clock): View {
   const listeners = new Set<(snapshot: Snapshot) => void>()
   let isChanged = true
-  let revision = 0
+  let revision = clock.epochMs()
   let snapshot: Snapshot | undefined
   let computedAt = 0
   let interval = MIN_INTERVAL_MS
