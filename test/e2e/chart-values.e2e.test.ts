@@ -349,6 +349,26 @@ describe('an invalid value fails before anything is rendered, with the allowed o
       want: 'config.systems.configMap: must not be given together with config.systems.directory',
     },
     {
+      what: 'a host that no certificate can have',
+      values: { config: { certificates: { hosts: ['lodestone.example.org', 'https://lodestone.example.org'] } } },
+      want: 'a DNS name or an IP address, e.g. lodestone.example.org',
+    },
+    {
+      what: 'a local network that is a name',
+      values: { config: { volumes: { allowedLocalNetworks: ['localhost'] } } },
+      want: 'an address, or a network in CIDR notation, e.g. 127.0.0.0/8',
+    },
+    {
+      what: 'more free disk space than a number can have',
+      values: { config: { volumes: { movers: { keepFree: '8Pi' } } } },
+      want: 'config.volumes.movers.keepFree: 8Pi must be less than 8Pi',
+    },
+    {
+      what: 'a transfer without a price and a bandwidth',
+      values: { config: { transferCosts: { links: [{ from: {}, to: {} }] } } },
+      want: 'config.transferCosts.links[0]: needs pricePerGiB, bytesPerSecond, or both',
+    },
+    {
       what: 'less memory for requests than the largest one',
       values: { config: { server: { maxBytesInFlight: '6Mi' } } },
       want: 'config.server.maxBytesInFlight: 6Mi is below 7Mi, the largest body; raise it',

@@ -52,3 +52,23 @@ test.each([
 ])('the directory $path of volumes: $want', ({ path, want }) => {
   expect(isValid({ ...defaults, config: { volumes: { allowedRoots: [path] } } })).toBe(want)
 })
+
+test.each([
+  { host: 'lodestone.Example.org.', want: true },
+  { host: '*.example.org', want: true },
+  { host: '2001:db8::1', want: true },
+  { host: 'https://lodestone.example.org', want: false },
+  { host: 'lode_stone', want: false },
+])('the host $host of certificates: $want', ({ host, want }) => {
+  expect(isValid({ ...defaults, config: { certificates: { hosts: [host] } } })).toBe(want)
+})
+
+test.each([
+  { network: '127.0.0.0/8', want: true },
+  { network: 'fe80::/10', want: true },
+  { network: '::1', want: true },
+  { network: 'localhost', want: false },
+  { network: '127.0.0.0-127.0.0.9', want: false },
+])('the local network $network of volumes: $want', ({ network, want }) => {
+  expect(isValid({ ...defaults, config: { volumes: { allowedLocalNetworks: [network] } } })).toBe(want)
+})

@@ -210,6 +210,10 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { volumes: { movers: { image: 'mover ' } } }, want: 'volumes.movers.image' },
     { given: { volumes: { movers: { stsEndpoint: 'https://a b' } } }, want: 'volumes.movers.stsEndpoint' },
     { given: { registration: { mode: 'url', url: 'https://a b' } }, want: 'registration.url' },
+    { given: { registration: { mode: 'url', url: 'https://a:99999' } }, want: 'registration.url' },
+    { given: { registration: { url: 'https://a|b/' } }, want: 'registration.url' },
+    { given: { registration: { mode: 'url', url: 'https://lode_stone.example.org' } }, want: 'registration.url' },
+    { given: { loops: { driftIntervalSeconds: 2_147_484 } }, want: 'loops.driftIntervalSeconds' },
     { given: { volumes: { movers: { maxPerNode: 1001 } } }, want: 'volumes.movers.maxPerNode' },
     {
       given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },
@@ -297,6 +301,12 @@ describe('the URL with which a hub calls Lodestone', () => {
     'https://lodestone.example.org/a#b',
   ])('rejects %j', (url) => {
     expect(complaintAbout({ registration: { mode: 'url', url } })).toContain('registration.url: ')
+  })
+
+  test('may have a host that only a certificate in files can have', () => {
+    const url = 'https://lode_stone.example.org'
+    const given = { registration: { mode: 'url', url }, certificates: { source: 'files' } }
+    expect(completeConfig(given, FILE).registration.url).toBe(url)
   })
 
   test('is required with mode url', () => {

@@ -3,6 +3,7 @@ import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
 import { withoutNullFields } from '../../base/schema/null-fields.ts'
 import { compileSchema } from '../../base/schema/schema-errors.ts'
+import { MAX_DURATION_MS } from '../../base/time/duration.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
 import { KARMADA_VERSION_PATTERN } from '../../core/karmada-rules.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../../core/workload-kinds/entry.ts'
@@ -21,6 +22,13 @@ import { workloadKindErrors } from './workload-kinds-config.ts'
 
 /** The URLs at which an API server can call a webhook: https, without user, query, fragment and white space. */
 export const URL_PATTERN = /^https:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/
+
+/** Of the texts that `normalizeHosts` accepts, for helm, which has this pattern only. */
+const host = {
+  ...text,
+  pattern: '^((\\*\\.)?[A-Za-z0-9]([-.A-Za-z0-9]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f.:]+)$',
+  errorMessage: 'must be a DNS name or an IP address, e.g. lodestone.example.org',
+}
 
 const EXAMPLE_URL = 'https://lodestone.lodestone-system.svc:443'
 export const configSection = section({
@@ -66,7 +74,7 @@ export const configSection = section({
       namespace: field(labelName, 'lodestone-system', 'For `secret`: in the cluster of the pod, also for a hub.'),
       name: field(objectName, 'lodestone-certificates', 'Name of that Secret.'),
     }),
-    hosts: list([], 'Further DNS names and addresses for the certificate.'),
+    hosts: list([], 'Further DNS names and addresses for the certificate.', host),
   }),
   systems: systemsSection,
   claims: section({
@@ -101,7 +109,7 @@ export const configSection = section({
       'Writes to the API server, with a burst of twice as many. Events and the Lease do not count.',
     ),
     driftIntervalSeconds: field(
-      { type: 'integer', minimum: 1 },
+      { type: 'integer', minimum: 1, maximum: MAX_DURATION_MS / 1000 },
       600,
       'Interval of the drift pass over every claim, source and binding.',
     ),
@@ -180,7 +188,7 @@ export function completeConfig(content: unknown, file: string, defaults = DEFAUL
   const wrong = [
     ...serverErrors(config.server),
     ...registrationErrors(config),
-    ...hostErrors(config),
+    ...certificateErrors(config),
     ...volumesErrors(config.volumes),
     ...kueueErrors(config.kueue),
     ...workloadKindErrors(config),
@@ -201,20 +209,29 @@ function kueueErrors({ enabled, multiKueue }: Config['kueue']): FieldError[] {
   return multiKueue.enabled && !enabled ? [{ path: 'kueue.multiKueue.enabled', code: 'Invalid', message }] : []
 }
 
-function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
-  const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
-  return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
+function registrationErrors({ registration: { mode, url }, certificates }: Config): FieldError[] {
+  const path = 'registration.url'
+  if (!url) {
+    const message = `is required with mode url, e.g. ${EXAMPLE_URL}`
+    return mode === 'url' ? [{ path, code: 'Required', message }] : []
+  }
+  const parsed = URL.parse(url)
+  if (!parsed) return [{ path, code: 'Invalid', message: `is not a URL, e.g. ${EXAMPLE_URL}` }]
+  // A certificate in files may have other names.
+  return certificates.source === 'files' ? [] : hostErrors(parsed.hostname.replace(/^\[|\]$/g, ''), path)
 }
 
-function hostErrors({ certificates: { hosts } }: Config): FieldError[] {
-  return hosts.flatMap((host, i) => {
-    try {
-      normalizeHosts([host])
-      return []
-    } catch (error) {
-      return [{ path: `certificates.hosts[${i}]`, code: 'Invalid', message: (error as Error).message }]
-    }
-  })
+function certificateErrors({ certificates: { hosts } }: Config): FieldError[] {
+  return hosts.flatMap((host, i) => hostErrors(host, `certificates.hosts[${i}]`))
+}
+
+function hostErrors(host: string, path: string): FieldError[] {
+  try {
+    normalizeHosts([host])
+    return []
+  } catch (error) {
+    return [{ path, code: 'Invalid', message: (error as Error).message }]
+  }
 }
 
 /** Merges objects member by member; any other given value replaces the default. */

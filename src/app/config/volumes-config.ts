@@ -39,6 +39,12 @@ const quantity = {
 }
 const quantities = { type: 'object', additionalProperties: quantity }
 const texts = { type: 'array', items: text }
+/** Of the texts that `isNetwork` accepts, for helm, which has this pattern only. */
+const network = {
+  ...text,
+  pattern: '^[0-9A-Fa-fXx.:]+(%[0-9A-Za-z]+)?(/[0-9]{1,3})?$',
+  errorMessage: 'must be an address, or a network in CIDR notation, e.g. 127.0.0.0/8',
+}
 const { movers: moverLimits, ...volumeLimits } = DEFAULT_VOLUME_LIMITS
 
 /** Most types and their meaning are those of `VolumeSettings`, which decisions read. */
@@ -69,7 +75,7 @@ export const volumesSection: Field<VolumesConfig> = section({
     '`roots`: a `Local` volume is exactly one of `localRoots`, not in each other; see [Trust](../concepts/trust.md#local-volumes).',
   ),
   allowedLocalNetworks: field(
-    texts,
+    { type: 'array', items: network },
     volumeLimits.allowedLocalNetworks,
     'Loopback, link-local, multicast, NAT64 (`64:ff9b:1::/48`) and Teredo networks (CIDR) for endpoints of volumes.',
   ),
