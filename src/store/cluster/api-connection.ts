@@ -46,6 +46,8 @@ export interface ApiConnection {
 
 export interface Credentials {
   headers: Record<string, string>
+  /** Headers that make the requests those of another user. */
+  impersonation?: Record<string, string[]>
   transport: ApiTransportOptions
   /** Whether a plugin renews them. */
   isRenewed?: boolean
@@ -92,6 +94,7 @@ export function createConnection(source: CredentialSource, observe: RequestObser
       body,
       headers: {
         ...credentials.headers,
+        ...credentials.impersonation,
         accept: input.accept ?? 'application/json',
         // Compression costs an API server more than the bytes on the network.
         'accept-encoding': 'identity',

@@ -132,6 +132,22 @@ describe('a connection', () => {
     expect(await get({ kubeconfig: unverified })).toBeDefined()
   })
 
+  test.each([
+    {
+      user: { 'client-certificate-data': btoa('a note') },
+      says: 'client-certificate of user me: its data has no cert',
+    },
+    { user: { 'client-key': undefined }, says: 'client-key of user me is missing' },
+    { user: { 'client-key': 'note' }, says: /client-key of user me: .*note has no private key in PEM form/ },
+  ])('names an invalid client certificate: $says', async ({ user, says }) => {
+    const server = await serve({})
+    await writeFile(join(directory, 'note'), 'a note')
+    await writeFile(join(directory, 'key.pem'), tls.key)
+    const given = { 'client-certificate-data': btoa(tls.cert), 'client-key': 'key.pem' }
+    const kubeconfig = await writeConfig(server.url, { ...given, ...user })
+    await expect(get({ kubeconfig })).rejects.toThrow(says)
+  })
+
   test('trusts the CA in a context without a user too', async () => {
     const server = await serve({})
     const connection = await open({ kubeconfig: await writeConfig(server.url), context: 'anonymous' })
@@ -211,6 +227,13 @@ describe('a connection', () => {
     await writeFile(join(directory, 'token'), 'second\n')
     await get({ kubeconfig })
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second'])
+  })
+
+  test('sends requests as the user and the groups that the kubeconfig names', async () => {
+    const server = await serve({})
+    await get({ kubeconfig: await writeConfig(server.url, { token: 'a', as: 'jane', 'as-groups': ['sales', 'eu'] }) })
+    const [{ headers } = {}] = server.requests
+    expect(headers).toMatchObject({ 'impersonate-user': 'jane', 'impersonate-group': 'sales, eu' })
   })
 
   // Files are read again every ten seconds.

@@ -1,7 +1,7 @@
 /** Connects to an API server with kubeconfig files or the service account of the pod, and supports client-node's plugins. */
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig, User } from '@kubernetes/client-node'
 import { firstCharacters } from '../../base/first-characters.ts'
 import { defined } from '../../base/json.ts'
 import { certificateProblem } from '../../base/net/certificate-text.ts'
@@ -26,7 +26,7 @@ const PLUGIN_MS = 300_000
  * every ten seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
 export async function openConnection(source: ConnectionSource, observe?: RequestObserver): Promise<ApiConnection> {
-  const { ConnectionConfigError, loadConfig, readSource } = await loadClient()
+  const { ConnectionConfigError, loadConfig, readImpersonation, readSource } = await loadClient()
   const { createConnection } = await import('./api-connection.ts')
   let files = readSource(source)
   let config = loadConfig(source, files)
@@ -77,7 +77,10 @@ export async function openConnection(source: ConnectionSource, observe?: Request
         const usableMs = remembered?.value === undefined ? PLUGIN_MS : CREDENTIALS_TTL_MS
         if (remembered && performance.now() - remembered.readAt < usableMs) return remembered.credentials
         reload(false)
-        const own: typeof remembered = { credentials: readCredentials(config), readAt: performance.now() }
+        const own: typeof remembered = {
+          credentials: readCredentials(config, readImpersonation(config, files)),
+          readAt: performance.now(),
+        }
         remembered = own
         own.credentials.then(
           (value) => {
@@ -162,7 +165,26 @@ function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): Cre
 const MAX_PLUGIN_MESSAGE = 1000
 const NO_CREDENTIALS = 'it printed neither a token nor a client certificate'
 
-async function readCredentials(config: KubeConfig): Promise<Credentials> {
+/** Returns why the certificate of a user cannot be used. OpenSSL says neither whose it is nor whether it is the key. */
+function clientCertificateFault(
+  { name, certFile, keyFile }: User,
+  cert: string | Buffer | undefined,
+  key: string | Buffer | undefined,
+): string | undefined {
+  if (!cert) return undefined
+  const problem = certificateProblem(String(cert))
+  if (problem !== undefined) return `client-certificate of user ${name}: ${certFile ?? 'its data'} ${problem}`
+  if (!key) return `client-key of user ${name} is missing, which belongs to its client-certificate`
+  if (PRIVATE_KEY.test(String(key))) return undefined
+  return `client-key of user ${name}: ${keyFile ?? 'its data'} has no private key in PEM form`
+}
+
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
+
+async function readCredentials(
+  config: KubeConfig,
+  impersonation: NonNullable<Credentials['impersonation']>,
+): Promise<Credentials> {
   const cluster = config.getCurrentCluster()
   const proxyUrl = cluster?.proxyUrl
   const proxy = proxyUrl ? { proxyUrl } : {}
@@ -189,6 +211,9 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     throw new CredentialsError(
       `certificate-authority of cluster ${cluster.name}: ${cluster.caFile ?? 'its data'} ${problem}`,
     )
+  const user = config.getCurrentUser()
+  const fault = user && !exec ? clientCertificateFault(user, cert, key) : undefined
+  if (fault !== undefined) throw new CredentialsError(fault)
   const tls = defined({
     ca: ca || undefined,
     cert: cert || undefined,
@@ -197,5 +222,5 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   })
-  return { headers, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
+  return { headers, impersonation, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
 }

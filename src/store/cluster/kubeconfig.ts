@@ -10,6 +10,7 @@ import { describeFileError } from '../../base/file-error.ts'
 import { without } from '../../base/json.ts'
 import { UserError } from '../../base/user-error.ts'
 import { execOf, resolveCommand, startPlugin, withExecInfo } from './credential-plugin.ts'
+import { type ImpersonatedUser, impersonationHeaders } from './impersonation.ts'
 
 interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
@@ -85,6 +86,13 @@ export function readAuthority({ name, caFile, caData }: Cluster): string | undef
   }
 }
 
+/** Returns the headers with which requests are those of another user than the current one; none if the kubeconfig names no other. */
+export function readImpersonation(config: KubeConfig, files: readonly KubeconfigFile[]): Record<string, string[]> {
+  const name = config.getCurrentUser()?.name
+  const users = files.flatMap(({ text }) => (parse(text) as RawConfig | null)?.users ?? [])
+  return impersonationHeaders(users.find((each) => each.name === name)?.user ?? {})
+}
+
 /** Runs a function that reads files of users. A field of a wrong type causes errors of any class. Throws `ConnectionConfigError` alone. */
 function readable<T>(title: string, read: () => T): T {
   try {
@@ -115,7 +123,7 @@ function mergeFiles(files: readonly KubeconfigFile[], context: string | undefine
 
 /** The parts of a kubeconfig that client-node does not keep. */
 interface RawConfig {
-  users?: { name: string; user?: { tokenFile?: string } }[]
+  users?: { name: string; user?: { tokenFile?: string } & ImpersonatedUser }[]
   clusters?: { name?: string; cluster?: { extensions?: { name?: string; extension?: unknown }[] } }[]
 }
 
