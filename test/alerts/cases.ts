@@ -167,8 +167,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'LodestoneCertificateExpires',
     fires: { [certificate]: expiresIn(3 * DAY) },
+    // One of a day that was not renewed.
+    alsoFires: { [certificate]: '7200+0x59 10400+0x300' },
     // The first certificate is not made yet.
     silent: { [certificate]: constant(0) },
+    // cert-manager renews one of a day after 16 hours.
+    alsoSilent: { [certificate]: '72000+0x59 90000+0x300' },
   },
   {
     alert: 'LodestoneCredentialsExpire',
