@@ -695,6 +695,21 @@ test('the certificate of cert-manager names the host of the URL without its fina
   expect(names.filter((name) => name.includes('example.org'))).toEqual(['admission.example.org'])
 })
 
+// A certificate keeps the CA that signed it. API servers reject it when that CA has ended.
+test.each([
+  { duration: '1h', ca: { duration: '8760h', renewBefore: '2920h' } },
+  { duration: '2160h', ca: { duration: '8760h', renewBefore: '2920h' } },
+  { duration: '2920h1m', ca: { duration: '8763h', renewBefore: '2921h' } },
+  { duration: '8760h', ca: { duration: '26280h', renewBefore: '8760h' } },
+])('the CA of a certificate for $duration outlives it', async ({ duration, ca }) => {
+  const values = { certManager: { enabled: true, duration, renewBefore: '10m' } }
+  const { stdout } = await helm.run(['template', 'lodestone', chart, '--kube-version', '1.35.0'], values)
+  const found = parseAllDocuments(stdout)
+    .map((document) => document.toJS() as (K8sObject & { spec?: object }) | null)
+    .find((object) => object?.kind === 'Certificate' && object.metadata.name === 'lodestone-ca')
+  expect(found?.spec).toMatchObject(ca)
+})
+
 test('the page may also read the kinds and the ConfigMap of the configuration', async () => {
   const config = {
     systems: { configMap: { namespace: 'platform', name: 'plugins' } },
