@@ -1,6 +1,6 @@
 /** Tests how the page follows the server, and what it shows when the server answers something else. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { fetchOverview, follow, LOGIN_NEEDED, RETRY_MS } from './api.ts'
+import { fetchOverview, follow, LOGIN_NEEDED, RETRY_MS, SILENCE_MS } from './api.ts'
 
 /** As browsers: only a lost connection is opened again. Another status than 200 ends it for good (WHATWG HTML, 9.2.3). */
 class FakeSource extends EventTarget {
@@ -17,6 +17,9 @@ class FakeSource extends EventTarget {
   fail(readyState: number): void {
     this.readyState = readyState
     this.dispatchEvent(new Event('error'))
+  }
+  alive(): void {
+    this.dispatchEvent(new MessageEvent('alive', { data: '{"unavailable":[]}' }))
   }
   state(): void {
     this.dispatchEvent(new MessageEvent('state', { data: '{"lists":{"claims":{}},"unavailable":[]}' }))
@@ -75,6 +78,28 @@ test('a connection that a proxy rejected is opened again', async () => {
     'connected',
     'changed claims',
   ])
+})
+
+test('a connection that ends without a word is opened again', async () => {
+  answers(new Response('{}'))
+  follow(listener)
+  FakeSource.opened[0]?.state()
+  await vi.advanceTimersByTimeAsync(SILENCE_MS - 1)
+  FakeSource.opened[0]?.alive()
+  await vi.advanceTimersByTimeAsync(SILENCE_MS - 1)
+  expect(shown).toEqual(['connected', 'changed claims'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(shown.at(-1)).toBe('lost')
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  expect(FakeSource.opened.map(({ readyState }) => readyState)).toEqual([FakeSource.CLOSED, 1])
+})
+
+test('a page that is paused does not miss a connection', async () => {
+  const stop = follow(listener)
+  FakeSource.opened[0]?.state()
+  stop()
+  await vi.advanceTimersByTimeAsync(2 * SILENCE_MS)
+  expect([FakeSource.opened.length, shown.at(-1)]).toEqual([1, 'changed claims'])
 })
 
 test('a session that has ended shows the login', async () => {

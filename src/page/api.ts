@@ -185,13 +185,15 @@ export interface LiveListener {
 
 /** After a failure, until the next attempt. */
 export const RETRY_MS = 3000
+/** The server sends an event every five seconds, later if it waits for the API server. A connection can end without a word, as in a router. */
+export const SILENCE_MS = 30_000
 
 /**
  * Follows the events of the server until the returned function is called. The browser opens a lost connection again by itself. It does not
  * after an answer with another status than 200, as of a proxy without the server. Then the server is asked for the reason.
  */
 export function follow(listener: LiveListener): () => void {
-  let source: EventSource
+  let source: ReturnType<typeof openEvents>
   let timer: ReturnType<typeof setTimeout> | undefined
   let hasEnded = false
   const later = (run: () => void) => {
@@ -219,8 +221,22 @@ export function follow(listener: LiveListener): () => void {
 }
 
 /** @param onClosed called when the browser does not open the connection again */
-function openEvents(listener: LiveListener, onClosed: () => void): EventSource {
+function openEvents(listener: LiveListener, onClosed: () => void): Pick<EventSource, 'close'> {
   const source = new EventSource('/v1/events')
+  let silence: ReturnType<typeof setTimeout> | undefined
+  const close = () => {
+    clearTimeout(silence)
+    source.close()
+  }
+  const hear = () => {
+    clearTimeout(silence)
+    silence = setTimeout(() => {
+      close()
+      listener.connected(false)
+      onClosed()
+    }, SILENCE_MS)
+  }
+  for (const event of ['open', 'state', 'change', 'alive']) source.addEventListener(event, hear)
   const read = <Data>(event: Event) => JSON.parse((event as MessageEvent<string>).data) as Data
   source.addEventListener('state', (event) => {
     const { lists, ...freshness } = read<Freshness & { lists: Record<ListName, unknown> }>(event)
@@ -235,8 +251,9 @@ function openEvents(listener: LiveListener, onClosed: () => void): EventSource {
   })
   source.addEventListener('alive', (event) => listener.fresh(read<Freshness>(event)))
   source.addEventListener('error', () => {
+    clearTimeout(silence)
     listener.connected(false)
     if (source.readyState === EventSource.CLOSED) onClosed()
   })
-  return source
+  return { close }
 }
