@@ -44,55 +44,89 @@ export interface Conflict {
  */
 export async function writeBack(
   input: WriteBackInput,
-  { key, stats, file }: ChangedFile,
+  changed: ChangedFile,
   signal: AbortSignal,
 ): Promise<Conflict | undefined> {
-  const { store, progress, pending } = input
-  const partSize = uploadPartSize(stats.size, input.partSize)
-  const local: LocalFile = defined({ file, size: stats.size, partSize, pending })
-  const { look, settle } = beginComparison(progress)
-  const base = input.base.get(key)
-  // Before the content is compared or sent, since a pod may change it meanwhile.
-  const mark = isOfSameTime(base, stats) ? { mtimeMs: stats.mtimeMs } : await markOf(stats, local, signal, look)
-  const adopt = (object: ListedObject) => {
-    settle(stats.size)
-    input.base.set({ ...object, key, size: stats.size, ...mark })
-  }
-
-  if (base !== undefined && (await isUntouched(store, base, { stats, local, mark }, signal, look))) {
-    if (!isOfSameTime(base, stats)) input.base.set({ ...without(base, 'mtimeMs', 'sha256'), ...mark })
-    if (base.conflict !== undefined) {
-      if (await currentObject(store, base.conflict, signal)) {
-        settle(stats.size)
-        return { key, copy: base.conflict }
-      }
-      // A user has resolved the conflict. With the content of the file, the object is the base of its next change.
-      const chosen = await currentObject(store, key, signal)
-      if (chosen && (await hasSameContent(store, chosen, local, signal, look))) return void adopt(chosen.object)
-    }
-    settle(stats.size)
-    return undefined
-  }
+  const write = await openWrite(input, changed, signal)
+  const { store, base, key } = write
+  if (base !== undefined && (await isUntouched(write, base))) return keepUntouched(write, base)
   needValidKey(store, key)
-  const current = await currentObject(store, key, signal)
-  if (base === undefined && current === undefined) await needNoConflict(input, key, signal)
-  if (!isExpected(base, current?.object)) {
-    if (current && (await hasSameContent(store, current, local, signal, look))) return void adopt(current.object)
-    return copyBeside(input, { key, stats, local, mark }, base, { look, settle }, signal)
+  const current = await currentObject(write, key)
+  if (base === undefined && current === undefined) await needNoConflict(write)
+  if (isExpected(base, current?.object)) return send(write, current)
+  if (current && (await hasSameContent(write, current))) return adopt(write, current.object)
+  return copyBeside(write)
+}
+
+/** The write of one file. */
+interface FileWrite extends Comparison {
+  store: ObjectStore
+  progress: Progress
+  key: string
+  local: LocalFile
+  /** What the directory last received or sent of the file; undefined for a new one. */
+  base: BaseObject | undefined
+  bases: UploadBase
+  /** Whether the file has the size and the time of the base. */
+  isOfSameTime: boolean
+  mark: Mark
+  signal: AbortSignal
+}
+
+async function openWrite(
+  { store, base: bases, progress, partSize, pending }: WriteBackInput,
+  { key, stats, file }: ChangedFile,
+  signal: AbortSignal,
+): Promise<FileWrite> {
+  const { size, mtimeMs } = stats
+  const local: LocalFile = defined({ file, size, partSize: uploadPartSize(size, partSize), pending })
+  const comparison = beginComparison(progress)
+  const base = bases.get(key)
+  const isOfSameTime = base?.size === size && base.mtimeMs === mtimeMs
+  // Before the content is compared or sent, since a pod may change it meanwhile.
+  const mark = isOfSameTime ? { mtimeMs } : await markOf(stats, local, signal, comparison.look)
+  return { ...comparison, store, progress, key, local, base, bases, isOfSameTime, mark, signal }
+}
+
+/** Records an object with the content of the file as its base. */
+function adopt({ settle, bases, key, local: { size }, mark }: FileWrite, object: ListedObject): undefined {
+  settle(size)
+  bases.set({ ...object, key, size, ...mark })
+}
+
+/** Keeps a file that no pod changed. Returns its conflict as long as the source has both versions. */
+async function keepUntouched(write: FileWrite, base: BaseObject): Promise<Conflict | undefined> {
+  const { key, local, mark, bases, isOfSameTime, settle } = write
+  if (!isOfSameTime) bases.set({ ...without(base, 'mtimeMs', 'sha256'), ...mark })
+  if (base.conflict !== undefined) {
+    if (await currentObject(write, base.conflict)) {
+      settle(local.size)
+      return { key, copy: base.conflict }
+    }
+    // A user has resolved the conflict. With the content of the file, the object is the base of its next change.
+    const chosen = await currentObject(write, key)
+    if (chosen && (await hasSameContent(write, chosen))) return adopt(write, chosen.object)
   }
+  settle(local.size)
+  return undefined
+}
+
+/** Replaces the object of the file, or creates it. */
+async function send(write: FileWrite, current: CurrentObject | undefined): Promise<Conflict | undefined> {
+  const { store, key, local, base, bases, mark, progress, settle, signal } = write
   settle(0)
   const expected: ExpectedObject = base ? { etag: base.etag, headers: current?.headers ?? {} } : 'absent'
   try {
     const etag = await store.upload(key, local, expected, progress, signal)
-    input.base.set({ key, size: stats.size, etag, ...mark })
+    bases.set({ key, size: local.size, etag, ...mark })
     return undefined
   } catch (error) {
     if (!(error instanceof MoverError) || error.code !== 'SourceChanged') throw error
     // The answer to a write that succeeded may be lost; then the repeated write finds the object of the first one.
-    const found = await currentObject(store, key, signal)
-    if (found && (await hasSameContent(store, found, local, signal, look))) return void adopt(found.object)
+    const found = await currentObject(write, key)
+    if (found && (await hasSameContent(write, found))) return adopt(write, found.object)
     if (isExpected(base, found?.object)) throw error
-    return copyBeside(input, { key, stats, local, mark }, base, { look, settle }, signal)
+    return copyBeside(write)
   }
 }
 
@@ -139,20 +173,13 @@ async function markOf(
     : { sha256: await hashOpenFile(local, 'sha256', signal, look) }
 }
 
-function isOfSameTime(base: BaseObject | undefined, { size, mtimeMs }: Seen): boolean {
-  return base?.size === size && base.mtimeMs === mtimeMs
-}
-
 /** Whether no pod changed the file since the directory received or sent its object: the same size, and the same time or content. */
 async function isUntouched(
-  store: ObjectStore,
+  { store, isOfSameTime, local, mark, signal, look }: FileWrite,
   base: BaseObject,
-  { stats, local, mark }: { stats: Seen; local: LocalFile; mark: Mark },
-  signal: AbortSignal,
-  look: (bytes: number) => void,
 ): Promise<boolean> {
-  if (isOfSameTime(base, stats)) return true
-  if (base.size !== stats.size) return false
+  if (isOfSameTime) return true
+  if (base.size !== local.size) return false
   if (base.sha256 !== undefined)
     return base.sha256 === (mark.sha256 ?? (await hashOpenFile(local, 'sha256', signal, look)))
   // The object of a conflict is not that of the file.
@@ -175,16 +202,17 @@ function needValidKey(store: ObjectStore, key: string): void {
  * Throws `KeyConflict` if an object would be a file and a folder, since a pod replaced one by the other. No directory could have both, so each
  * later download of the source would fail.
  */
-async function needNoConflict({ store, base }: WriteBackInput, key: string, signal: AbortSignal): Promise<void> {
+async function needNoConflict(write: FileWrite): Promise<void> {
+  const { store, bases, key, signal } = write
   const refuse = (other: string) =>
     new MoverError(
       'KeyConflict',
       `${shown(store, key)}, while ${shown(store, other)} exists; delete it, or rename the file`,
     )
   for (const folder of foldersOf(key)) {
-    if (base.get(folder) !== undefined && (await currentObject(store, folder, signal))) throw refuse(folder)
+    if (bases.get(folder) !== undefined && (await currentObject(write, folder))) throw refuse(folder)
   }
-  if (!base.hasFolder(key)) return
+  if (!bases.hasFolder(key)) return
   const [below] = (await store.list(`${key}/`, undefined, signal)).objects
   if (below) throw refuse(below.key)
 }
@@ -202,7 +230,10 @@ interface CurrentObject {
 }
 
 /** The object of a key now; undefined if there is none. */
-async function currentObject(store: ObjectStore, key: string, signal: AbortSignal): Promise<CurrentObject | undefined> {
+async function currentObject(
+  { store, signal }: Pick<FileWrite, 'store' | 'signal'>,
+  key: string,
+): Promise<CurrentObject | undefined> {
   try {
     const headers = await store.head(key, signal)
     return { object: { key, size: Number(headers['content-length']), etag: unquoteEtag(headers['etag']) }, headers }
@@ -213,11 +244,8 @@ async function currentObject(store: ObjectStore, key: string, signal: AbortSigna
 }
 
 async function hasSameContent(
-  store: ObjectStore,
+  { store, local, signal, look }: FileWrite,
   { object, headers }: CurrentObject,
-  local: LocalFile,
-  signal: AbortSignal,
-  look: (bytes: number) => void,
 ): Promise<boolean> {
   if (object.size !== local.size) return false
   const checksum = store.checksumOf(headers)
@@ -240,19 +268,14 @@ function copyKey(key: string, hash: string): string {
  * Uploads the file as a copy beside its object. The name has a hash of the content: another attempt makes no other copy. Globs such as `*.csv`
  * do not match the suffix.
  */
-async function copyBeside(
-  { store, base: bases, progress }: WriteBackInput,
-  { key, stats, local, mark }: { key: string; stats: Seen; local: LocalFile; mark: Mark },
-  base: BaseObject | undefined,
-  { look, settle }: Comparison,
-  signal: AbortSignal,
-): Promise<Conflict> {
+async function copyBeside(write: FileWrite): Promise<Conflict> {
+  const { store, bases, base, progress, key, local, mark, signal, look, settle } = write
   const hash = await hashOpenFile(local, 'sha256', signal, look)
   const copy = copyKey(key, hash)
   needValidKey(store, copy)
-  const isThere = (await currentObject(store, copy, signal)) !== undefined
-  settle(isThere ? stats.size : 0)
+  const isThere = (await currentObject(write, copy)) !== undefined
+  settle(isThere ? local.size : 0)
   if (!isThere) await store.upload(copy, local, 'absent', progress, signal)
-  bases.set({ key, size: stats.size, etag: base?.etag ?? '', ...mark, conflict: copy })
+  bases.set({ key, size: local.size, etag: base?.etag ?? '', ...mark, conflict: copy })
   return { key, copy }
 }
