@@ -4,10 +4,10 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, keyOfObject } from '../../api/meta.ts'
 import { isTrue } from '../../base/conditions.ts'
-import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
 import { namesColumn, sizeColumn } from '../columns.ts'
 import { type Action, eventAbout, type Plan, patchOf, statusPatchOf } from '../plan.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, answeredLocality } from './attempt.ts'
 import { attemptFailure, listed, readyMessage, sourceConditions } from './conditions.ts'
 import { hasLocation, localityFor, statusFor } from './crd.ts'
 import { ABSENT_MS, decideSource, type SourceDecision, type SourceInput } from './decide.ts'
@@ -109,10 +109,7 @@ function removeMembers(locality: object = {}): Record<string, null> {
 }
 
 function attemptLocality(attempt: Attempt | undefined): DataSource['spec']['locality'] {
-  if (attempt?.kind !== 'located') return undefined
-  const { clusters, location, bytes, bytesAreMinimum } = attempt
-  const size = bytes === undefined ? {} : defined({ bytes, bytesAreMinimum: bytesAreMinimum || undefined })
-  return { clusterNames: sortedUnique(clusters), location, ...size }
+  return attempt?.kind === 'located' ? answeredLocality(attempt) : undefined
 }
 
 function updateStatus(input: SourceInput): Action[] {

@@ -20,6 +20,7 @@ const context: ResultContext = {
 }
 const answered = { confirmations: 0, failures: 0, answeredAt: NOW }
 const failed: QueryResult = { kind: 'failed', code: 'unavailable', reason: 'HTTP 503' }
+const known = { etag: 'v1', locality: { location: 's3://a', clusterNames: ['m1'], bytes: 7 } }
 const nowhere: QueryResult = { kind: 'nowhere', reason: 'no such table' }
 
 test.each<{
@@ -31,24 +32,24 @@ test.each<{
 }>([
   {
     name: 'a location resets failures and confirmations, and is reported without its ETag',
-    history: { failures: 2, confirmations: 2, nextAt: 5, etag: 'old' },
+    history: { failures: 2, confirmations: 2, nextAt: 5, known: { etag: 'old', locality: { clusterNames: [] } } },
     result: { kind: 'located', location: 's3://a', clusters: ['m1'], bytes: 7, etag: 'v2' },
     want: {
-      history: { ...answered, etag: 'v2' },
+      history: { ...answered, known: { etag: 'v2', locality: { location: 's3://a', clusterNames: ['m1'], bytes: 7 } } },
       attempt: { kind: 'located', location: 's3://a', clusters: ['m1'], bytes: 7 },
     },
   },
   {
     name: 'a location without an ETag removes the old one',
-    history: { etag: 'old' },
+    history: { known },
     result: { kind: 'located', location: 's3://a', clusters: [] },
     want: { history: answered, attempt: { kind: 'located', location: 's3://a', clusters: [] } },
   },
   {
     name: '"unchanged" keeps the ETag',
-    history: { etag: 'v1', failures: 1, nextAt: 5 },
+    history: { known, failures: 1, nextAt: 5 },
     result: { kind: 'unchanged' },
-    want: { history: { ...answered, etag: 'v1' }, attempt: { kind: 'unchanged' } },
+    want: { history: { ...answered, known }, attempt: { kind: 'unchanged' } },
   },
   {
     name: '"no such data" is repeated soon if a location is known',
@@ -68,6 +69,12 @@ test.each<{
     },
   },
   {
+    name: '"no such data" removes the ETag: with it, "unchanged" would not say that the data is back',
+    history: { known, confirmations: 2 },
+    result: nowhere,
+    want: { history: { ...answered, confirmations: 3 }, attempt: { ...nowhere, confirmations: 3 } },
+  },
+  {
     name: 'the third "no such data" is final',
     history: { confirmations: 2 },
     result: nowhere,
@@ -81,10 +88,10 @@ test.each<{
   },
   {
     name: 'a failure is not reported during the retries of the policy',
-    history: { etag: 'v1', answeredAt: 3 },
+    history: { known, answeredAt: 3 },
     result: failed,
     want: {
-      history: { ...NO_HISTORY, etag: 'v1', answeredAt: 3, failures: 1, nextAt: NOW + 1_000 },
+      history: { ...NO_HISTORY, known, answeredAt: 3, failures: 1, nextAt: NOW + 1_000 },
       attempt: undefined,
     },
   },
@@ -110,26 +117,42 @@ test.each<{
 })
 
 test('a new configuration makes the next query due now, without failures and ETag', () => {
-  const history = { confirmations: 1, failures: 3, answeredAt: 5, nextAt: NOW + 9, etag: 'v1' }
+  const history = { confirmations: 1, failures: 3, answeredAt: 5, nextAt: NOW + 9, known }
   expect(afterNewConfiguration(history, NOW)).toEqual({ confirmations: 1, failures: 0, answeredAt: 5, nextAt: NOW })
 })
 
 describe('the next query', () => {
-  const history = { ...answered, etag: 'v1' }
+  const history = { ...answered, known }
+  const { locality } = known
+  const stored = makeSource({ locality })
   const query = { type: 'table', name: 'lake.shop.sales', attributes: {} }
   const { locality: _none, ...unlocated } = makeSource().spec
 
   test.each([
-    { name: 'has the ETag of the stored answer', source: makeSource(), want: { ...query, etag: 'v1' } },
+    { name: 'has the ETag of the stored answer', source: stored, want: { ...query, etag: 'v1' } },
+    {
+      name: 'has the ETag if the CRD of volcano-global keeps only the clusters',
+      source: makeSource({ locality: { clusterNames: ['m1'] } }),
+      want: { ...query, etag: 'v1' },
+    },
+    ...[
+      { what: 'other clusters', other: { ...locality, clusterNames: ['m2'] } },
+      { what: 'another location', other: { ...locality, location: 's3://b' } },
+      { what: 'no clusters', other: { location: 's3://a' } },
+    ].map(({ what, other }) => ({
+      name: `has no ETag if another client has written ${what}`,
+      source: makeSource({ locality: other }),
+      want: query,
+    })),
     { name: 'has no ETag if the answer is not stored', source: { ...makeSource(), spec: unlocated }, want: query },
     {
       name: 'has no ETag for a source that is being deleted',
-      source: makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      source: makeSource({ locality }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       want: query,
     },
     {
       name: 'has the attributes of the source',
-      source: makeSource({ attributes: { branch: 'main' } }),
+      source: makeSource({ locality, attributes: { branch: 'main' } }),
       want: { ...query, attributes: { branch: 'main' }, etag: 'v1' },
     },
   ])('$name', ({ source, want }) => {
@@ -137,6 +160,6 @@ describe('the next query', () => {
   })
 
   test('has no ETag if the data system gave none', () => {
-    expect(nextQuery(makeSource(), answered)).toEqual(query)
+    expect(nextQuery(stored, answered)).toEqual(query)
   })
 })

@@ -1,14 +1,14 @@
 /** The history of the queries for one DataSource, and its update with the result of a query. */
 import type { DataSource } from '../../api/data-source.ts'
-import { defined } from '../../base/json.ts'
-import type { Attempt } from './attempt.ts'
+import { defined, jsonEqual } from '../../base/json.ts'
+import { type Attempt, answeredLocality } from './attempt.ts'
 import { isTransient, type LocalityErrorCode } from './error-code.ts'
 import { planRetry, type RetryPolicy } from './retry.ts'
 
 /** In memory only: after a restart, each source is queried once more. */
 export interface QueryHistory {
-  /** The ETag of the last answer, if the system returns one. */
-  etag?: string
+  /** The last answer, if it has a location and the system returned an ETag. */
+  known?: { etag: string; locality: NonNullable<DataSource['spec']['locality']> }
   /** How many answers in a row said that the data does not exist. */
   confirmations: number
   /** How many queries in a row failed. */
@@ -48,7 +48,7 @@ const CONFIRM_MS = 10_000
  * Returns the history after a change of a data system's configuration. The next query is due immediately, since it may succeed now. The old
  * ETag is dropped, since it may belong to another answer now.
  */
-export function afterNewConfiguration({ etag: _old, ...history }: QueryHistory, now: number): QueryHistory {
+export function afterNewConfiguration({ known: _old, ...history }: QueryHistory, now: number): QueryHistory {
   return { ...history, failures: 0, nextAt: now }
 }
 
@@ -62,10 +62,23 @@ export interface SourceQuery {
   etag?: string
 }
 
-/** Returns the next query for a source. It has the ETag of the last answer only if the source has that answer and is not being deleted. */
-export function nextQuery({ metadata, spec }: DataSource, { etag }: QueryHistory): SourceQuery {
+/**
+ * Returns the next query for a source. It has the ETag of the last answer only if the source has that answer and is not being deleted. Otherwise,
+ * "unchanged" would confirm what another client has written.
+ */
+export function nextQuery({ metadata, spec }: DataSource, { known }: QueryHistory): SourceQuery {
   const { type, name, attributes = {}, locality } = spec
-  return defined({ type, name, attributes, etag: etag && locality && !metadata.deletionTimestamp ? etag : undefined })
+  const isKnown = known !== undefined && !metadata.deletionTimestamp && isStored(known.locality, locality)
+  return defined({ type, name, attributes, etag: isKnown ? known.etag : undefined })
+}
+
+/** Whether a source has an answer. The CRD of volcano-global keeps only its clusters. */
+function isStored(
+  answered: NonNullable<DataSource['spec']['locality']>,
+  stored: DataSource['spec']['locality'],
+): boolean {
+  const { clusterNames, location = answered.location } = stored ?? {}
+  return jsonEqual(clusterNames, answered.clusterNames) && location === answered.location
 }
 
 /** Adds a result to the history. `attempt` is for the status; it is undefined during the retries of the policy. */
@@ -74,8 +87,7 @@ export function afterResult(
   result: QueryResult,
   { now, isLocated, refreshIntervalMs, retry, spread }: ResultContext,
 ): { history: QueryHistory; attempt: Attempt | undefined } {
-  const { etag: known, confirmations } = history
-  const kept = known === undefined ? {} : { etag: known }
+  const { known, confirmations } = history
   switch (result.kind) {
     case 'failed': {
       const { code, reason, retryAfterMs } = result
@@ -95,20 +107,29 @@ export function afterResult(
       }
     }
     case 'nowhere': {
+      // Without the ETag: "unchanged" would not say that the data is back.
       const said = confirmations + 1
       const isOpen = said < CONFIRMATIONS && isLocated
       const next = isOpen ? { nextAt: now + Math.min(CONFIRM_MS, refreshIntervalMs) } : {}
       return {
-        history: { ...kept, confirmations: said, failures: 0, answeredAt: now, ...next },
+        history: { confirmations: said, failures: 0, answeredAt: now, ...next },
         attempt: { kind: 'nowhere', reason: result.reason, confirmations: said },
       }
     }
     case 'unchanged':
-      return { history: { ...kept, confirmations: 0, failures: 0, answeredAt: now }, attempt: { kind: 'unchanged' } }
+      return {
+        history: defined({ known, confirmations: 0, failures: 0, answeredAt: now }),
+        attempt: { kind: 'unchanged' },
+      }
     case 'located': {
       const { etag, ...answer } = result
       return {
-        history: defined({ etag, confirmations: 0, failures: 0, answeredAt: now }),
+        history: defined({
+          known: etag === undefined ? undefined : { etag, locality: answeredLocality(answer) },
+          confirmations: 0,
+          failures: 0,
+          answeredAt: now,
+        }),
         attempt: answer,
       }
     }
