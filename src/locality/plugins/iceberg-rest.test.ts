@@ -1,6 +1,5 @@
 /** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defined } from '../../base/json.ts'
 import { SkippingClock } from '../../base/time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, locate, openPlugin, queryError } from '../locality.suite.ts'
@@ -193,18 +192,21 @@ describe('the plugin iceberg-rest', () => {
   })
 
   test.each([
-    { name: 'of a snapshot without a branch or tag', id: '1', all: { body: TABLE }, want: 11 },
-    { name: 'of an expired snapshot', id: '2', all: { body: TABLE }, want: undefined },
-    { name: 'if the list of all snapshots fails', id: '1', all: { status: 503 }, want: undefined },
-    { name: 'if the list of all snapshots is no table', id: '1', all: { body: {} }, want: undefined },
-  ])('has the location, and the size $want, $name', async ({ id, all, want }) => {
+    { name: 'of a snapshot without a branch or tag', id: '1', all: { body: TABLE }, bytes: 11, etag: '"v7"' },
+    { name: 'of an expired snapshot', id: '2', all: { body: TABLE }, etag: '"v7"' },
+    // With an ETag, the table would not be read again until it changes.
+    { name: 'if the list of all snapshots fails', id: '1', all: { status: 503 } },
+    { name: 'if the list of all snapshots is no table', id: '1', all: { body: {} } },
+  ])('has the location, the size $bytes and the ETag $etag, $name', async ({ id, all, bytes, etag }) => {
     const { refs, snapshots, ...metadata } = TABLE.metadata
     const referenced = { metadata: { ...metadata, refs: { main: refs.main }, snapshots: [snapshots[1]] } }
-    server.serve = catalog((request) => (request.query.get('snapshots') === 'all' ? all : { body: referenced }))
+    server.serve = catalog((request) =>
+      request.query.get('snapshots') === 'all' ? all : { body: referenced, headers: { etag: '"v7"' } },
+    )
 
     const answer = await locate(open(), { ...query, attributes: { 'snapshot-id': id } })
 
-    expect(answer).toEqual(defined({ kind: 'located', location: 's3://wh-dc1/db/user', bytes: want }))
+    expect(answer).toEqual({ kind: 'located', location: 's3://wh-dc1/db/user', bytes, etag })
   })
 
   test('returns the size of the branch or snapshot of the query', async () => {

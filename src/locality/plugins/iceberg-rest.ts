@@ -2,7 +2,7 @@
  * The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. An answer needs the configuration of the catalog, and the location in
  * the metadata of the table. Its size is optional.
  */
-import { defined } from '../../base/json.ts'
+import { defined, without } from '../../base/json.ts'
 import { decodeEscapes } from '../../base/net/url-encoding.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { NamedTable } from '../answers/absence-message.ts'
@@ -179,7 +179,10 @@ function isUnmeasured(answer: LocalityAnswer, { attributes }: LocalityQuery): an
   return answer.kind === 'located' && answer.bytes === undefined && attributes['snapshot-id'] !== undefined
 }
 
-/** Adds the size of the snapshot of a query, if the response with all snapshots has it. */
+/**
+ * Adds the size of the snapshot of a query, if the response with all snapshots has it. Without that response, the answer has no ETag: the next
+ * query would be answered with "unchanged", and never measure.
+ */
 async function measure(
   answer: LocatedAnswer,
   query: LocalityQuery,
@@ -187,7 +190,8 @@ async function measure(
   http: HttpClient,
 ): Promise<LocalityAnswer> {
   const found = await optional(all.then((response) => readAnswer(response, query, http)))
-  return found?.kind === 'located' ? { ...answer, ...defined({ bytes: found.bytes }) } : answer
+  if (found?.kind === 'located') return { ...answer, ...defined({ bytes: found.bytes }) }
+  return without(answer, 'etag')
 }
 
 /** The answer to a 404. Throws unless the catalog proves that the data does not exist. */
