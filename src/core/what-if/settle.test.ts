@@ -179,6 +179,20 @@ describe('a later step is decided where the scheduler has brought the workload b
     expect(status).toEqual({ conditions, schedulerObservingAffinityName: 'first' })
   })
 
+  test('a workload stays in the group that the scheduler chose when it kept its clusters', () => {
+    const placement = {
+      clusterAffinities: [
+        { affinityName: 'first', clusterNames: ['m1'] },
+        { affinityName: 'second', clusterNames: ['m2', 'm3'] },
+      ],
+    }
+    const stored = running(placement, ['m2'], [located(['m2'])])
+    expect(stepsOf({ stored, claims: [], isQueued: true })).toEqual([
+      ['Kept', 'm2', '', 0],
+      ['Restored', 'm2', 'm3', DELAY],
+    ])
+  })
+
   test('a workload without groups has no observed group', () => {
     const stored = running(allow(...NAMES), ['m2'], [located(['m1', 'm2'])])
     expect(settled({ stored, claims: [], isQueued: true }).later?.decision.binding.status).toEqual({})

@@ -98,7 +98,8 @@ function rescheduled(binding: ResourceBinding, schedule: Schedule): ResourceBind
   const present = targetClusters(binding.spec)
   // Of divided replicas, decisions read only whether there are some.
   const joined = (name: string) => ({ name, ...(isDivided(binding.spec) && { replicas: 1 }) })
-  if (among.length === 0 && keeps.length === present.length && !_ended) return binding
+  const isSameGroup = group === undefined || group === binding.status?.schedulerObservingAffinityName
+  if (among.length === 0 && keeps.length === present.length && !_ended && isSameGroup) return binding
   const next = [...keeps, ...among].map((name) => clusters.find((cluster) => cluster.name === name) ?? joined(name))
   const status = { ...binding.status, ...(group !== undefined && { schedulerObservingAffinityName: group }) }
   return { ...binding, status, spec: { ...spec, ...(next.length > 0 && { clusters: next }) } }
