@@ -2,10 +2,10 @@
 import { bindingTypeIn, isPolicy, type PropagationPolicy, type ResourceBinding } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
-import { isDivided } from '../../core/placement/binding-state.ts'
+import { isDivided, isScaledToZero } from '../../core/placement/binding-state.ts'
 import { PREEMPTION_GATE, takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
 import { closeness, kindOfKey, selectorKeys } from '../../core/propagation-policy/select.ts'
-import { deriveBinding, otherBindingClause, templateReplicas } from '../../core/resource-binding/derive.ts'
+import { deriveBinding, givenReplicas, otherBindingClause } from '../../core/resource-binding/derive.ts'
 import { matchedPolicy } from '../../queries/policy.ts'
 import { objectBinding, otherBinding } from '../../queries/workload.ts'
 import { isCached } from '../../store/any-kind.ts'
@@ -93,18 +93,20 @@ async function admit({ object, file }: Manifest, session: ReviewSession, notes: 
 function writeTemplate(template: K8sObject, supposed: Supposed): void {
   const binding = objectBinding(referenceOf(template), supposed.store)
   if (binding) {
-    supposed.written.add(keyOfObject(binding))
-    if (movesReplicas(template, binding)) supposed.notes.push(replicasNote(template))
+    const replicas = givenReplicas(template)
+    supposed.written.set(keyOfObject(binding), replicas)
+    if (movesReplicas(replicas, binding)) supposed.notes.push(replicasNote(template))
   } else bindTemplate(template, supposed)
 }
 
-/** Whether a manifest gives a divided workload another number of replicas. One without a number leaves them as they are. */
-function movesReplicas(template: K8sObject, { spec }: ResourceBinding): boolean {
-  const given = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
-  if (given?.replicas === undefined && given?.parallelism === undefined) return false
-  const replicas = templateReplicas(template)
-  if (replicas === undefined || replicas === (spec.replicas ?? 0)) return false
-  return isDivided(spec) || isDivided({ ...spec, replicas })
+/**
+ * Whether a manifest gives a workload another number of replicas, so that its clusters change. A workload that had none before needs no note: it
+ * counts as a new one.
+ */
+function movesReplicas(replicas: number | undefined, { spec }: ResourceBinding): boolean {
+  if (replicas === undefined || replicas === (spec.replicas ?? 0) || isScaledToZero(spec)) return false
+  // The cache does not have the requirements with which a workload leaves its clusters.
+  return replicas === 0 || isDivided(spec) || isDivided({ ...spec, replicas })
 }
 
 function replicasNote(template: K8sObject): string {

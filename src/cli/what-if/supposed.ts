@@ -18,8 +18,8 @@ export interface SupposeContext extends SessionInput {
 export interface Supposed {
   store: OverlayStore
   changes: StoreChange[]
-  /** The keys of the bindings whose workloads are written. */
-  written: Set<string>
+  /** The keys of the bindings whose workloads are written, with the replicas of their manifests. */
+  written: Map<string, number | undefined>
   /** The clusters of the data that moves, by the name of its source. */
   moved: Map<string, readonly string[]>
   /** The taints that clusters get, by cluster, key and effect. */
@@ -52,7 +52,7 @@ export function emptySupposition({ store, workloads }: Pick<SupposeContext, 'sto
   return {
     store: new OverlayStore(store, allKinds(workloads)),
     changes: [],
-    written: new Set(),
+    written: new Map(),
     moved: new Map(),
     tainted: new Map(),
     sentences: new Set(),

@@ -341,6 +341,60 @@ describe('manifests', () => {
     expect(stdout.includes('gets another number of replicas, and ')).toBe(is)
   })
 
+  describe('a workload without replicas', () => {
+    const scaled = (replicas: number) => ({
+      ...makeDeployment(),
+      spec: { replicas, template: { spec: { containers: [] } } },
+    })
+    const empty = makeBinding({ placement, replicas: 0, replicaRequirements: {} })
+    const hub = (located: K8sObject, bound: K8sObject = empty) => [...clusters, policy, makeClaim(), bound, located]
+    const elsewhere = makeSource({ locality: { clusterNames: ['member9'] } })
+    const held = {
+      ...empty,
+      metadata: {
+        ...empty.metadata,
+        annotations: {
+          ...empty.metadata.annotations,
+          'lodestone.dev/hold': JSON.stringify({ message: '', reason: 'Unsatisfiable', since: '2026-01-01T00:00:00Z' }),
+        },
+      },
+      spec: { ...empty.spec, suspension: { scheduling: true } },
+    }
+
+    test.each<{ name: string; objects: K8sObject[]; want: object }>([
+      { name: 'is placed with its data', objects: hub(source), want: { effect: 'placed', to: ['member2'] } },
+      { name: 'waits for data in no cluster', objects: hub(elsewhere), want: { effect: 'waits' } },
+      { name: 'stays on hold', objects: hub(elsewhere, held), want: { effect: 'waits' } },
+    ])('that gets replicas again $name', async ({ objects, want }) => {
+      const { stdout } = await whatIf(['-f', '@app.yaml', '-o', 'json'], objects, { 'app.yaml': scaled(3) })
+      expect(JSON.parse(stdout)).toMatchObject({ changes: [want], notes: [] })
+    })
+
+    test('is not scheduled when its data moves', async () => {
+      const { stdout } = await whatIf(['--data', 'lake.shop.sales=member3'], hub(source))
+      expect(stdout).toContain('Nothing changes for 1 workload.')
+    })
+
+    test('is put on hold when its data is lost', async () => {
+      const { stdout } = await whatIf(['--cluster-lost', 'member2'], hub(source))
+      expect(stdout).toContain('waits: the workload is put on hold')
+    })
+
+    test('is not stranded when all clusters are lost', async () => {
+      const lost = clusters.flatMap(({ metadata }) => ['--cluster-lost', metadata.name ?? ''])
+      const { stdout } = await whatIf(lost, [...clusters, policy, empty])
+      expect(stdout).toContain('Nothing changes for 1 workload.')
+    })
+
+    test('that had some is a note, since it leaves its clusters', async () => {
+      const copied = { placement: { clusterAffinity: placement.clusterAffinity } }
+      const runs = makeBinding({ ...copied, replicas: 2, clusters: [{ name: 'member1' }] })
+      const objects = [...clusters, makePolicy(copied), runs]
+      const { stdout } = await whatIf(['-f', '@app.yaml'], objects, { 'app.yaml': scaled(0) })
+      expect(stdout).toContain('gets another number of replicas, and ')
+    })
+  })
+
   test('a workload without a policy is a note', async () => {
     const { stdout } = await whatIf(['-f', '@app.yaml'], clusters, { 'app.yaml': makeDeployment() })
     expect(stdout).toContain('Note: no policy selects Deployment default/app, so Karmada does not schedule it.')

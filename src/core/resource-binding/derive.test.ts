@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeBinding, makeDeployment, makeObject, makePolicy } from '../../../test/builders.ts'
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { bindingName, deriveBinding, isBindingOf, selectPolicy } from './derive.ts'
+import { bindingName, deriveBinding, givenReplicas, isBindingOf, selectPolicy } from './derive.ts'
 
 test.each([
   ['Deployment', 'app', 'app-deployment'],
@@ -169,5 +169,16 @@ describe('the binding of a template', () => {
     const [apiVersion = '', kind = ''] = kindAndVersion.split(' ')
     const template = makeObject(apiVersion, kind, 'app', spec && { spec })
     expect(deriveBinding(template, makePolicy()).spec.replicas).toBe(want)
+  })
+
+  test.each<[kind: string, spec: object | undefined, want: number | undefined]>([
+    ['apps/v1 Deployment', { replicas: 0 }, 0],
+    ['apps/v1 Deployment', {}, undefined],
+    ['apps/v1 Deployment', undefined, undefined],
+    ['batch/v1 Job', { parallelism: 4 }, 4],
+    ['v1 ConfigMap', { replicas: 2 }, undefined],
+  ])('a manifest of a %s with %j gives %s replicas', (kindAndVersion, spec, want) => {
+    const [apiVersion = '', kind = ''] = kindAndVersion.split(' ')
+    expect(givenReplicas(makeObject(apiVersion, kind, 'app', spec && { spec }))).toBe(want)
   })
 })

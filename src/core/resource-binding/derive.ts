@@ -169,9 +169,15 @@ const REPLICAS: Readonly<Record<string, (spec: ReplicaFields) => number>> = {
  * Returns the replicas of a template, as Karmada counts them without interpreters of the user; undefined for a kind without replicas. With the feature
  * gate MultiplePodTemplatesScheduling, which is off by default, FlinkDeployments have components instead.
  */
-export function templateReplicas(template: K8sObject): number | undefined {
+function templateReplicas(template: K8sObject): number | undefined {
   const { spec } = template as K8sObject & { spec?: unknown }
   return REPLICAS[`${groupOf(template.apiVersion)}/${template.kind}`]?.(isObject(spec) ? spec : {})
+}
+
+/** Returns the replicas that a manifest gives a workload. One without a number leaves them as they are. */
+export function givenReplicas(manifest: K8sObject): number | undefined {
+  const { spec } = manifest as K8sObject & { spec?: ReplicaFields }
+  return spec?.replicas === undefined && spec?.parallelism === undefined ? undefined : templateReplicas(manifest)
 }
 
 /** Settings of Flink are texts. A number that is no count, as `.inf` in YAML, is as absent: the API server would reject it. */

@@ -61,6 +61,29 @@ const applied = (placement: Placement): ObjectMeta => ({
 const evictedFrom = (fromCluster: string) => ({ gracefulEvictionTasks: [{ fromCluster }] })
 
 const CASES: Given[] = [
+  ...[
+    { name: 'needs no cluster', more: {}, waits: false },
+    { name: 'is on hold', more: { suspension: { scheduling: true } }, waits: true },
+    { name: 'is not stranded', more: {}, clusters: [makeCluster('m1', { taints: [...broken.taints] })], waits: false },
+  ].map(
+    ({ name, more, waits, ...given }): Given => ({
+      name: `a workload without replicas ${name}`,
+      placement: names('m1'),
+      runs: [],
+      isNew: true,
+      more: { replicas: 0, replicaRequirements: {}, ...more },
+      ...given,
+      want: { keeps: [], among: [], takesAll: false, waits },
+    }),
+  ),
+  {
+    name: 'a resource without requirements is copied, with replicas or without',
+    placement: names('m1'),
+    runs: [],
+    isNew: true,
+    more: { replicas: 0 },
+    want: { keeps: [], among: ['m1'], takesAll: true },
+  },
   {
     name: 'a divided workload that runs is left alone',
     placement: { ...names('m1', 'm2'), ...divided },

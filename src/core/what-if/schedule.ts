@@ -9,6 +9,7 @@ import {
   evictedClusters,
   hasNoFit,
   isDivided,
+  isScaledToZero,
   isSuspended,
   isWorkload,
   schedulingFailure,
@@ -50,6 +51,8 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
   const { spec } = binding
   const targets = targetClusters(spec).toSorted()
   if (!spec.placement) return stays(targets)
+  // It needs no cluster. If it is not suspended, and a cluster fits, the scheduler chooses none.
+  if (targets.length === 0 && isScaledToZero(spec)) return { ...stays([]), waits: isSuspended(spec) }
   // event_handler.go, resourceBindingEventFilter. A changed Cluster queues it all the same, before or after an eviction: that is not predicted.
   if (!policyReferenceOf(binding.metadata))
     return targets.length > 0 ? stays(targets) : { ...stays([]), problem: WITHOUT_POLICY }

@@ -80,7 +80,7 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
         for (const key of found) certain.add(key)
       }
       for (const change of changes) add(concernedByChange(change, supposed.store))
-      add(written)
+      add(written.keys())
       for (const name of worse.keys()) add(byCluster.get(name) ?? [])
       add(unscheduled.concernedBy(worse))
       const around = new Set([...worse.keys()].flatMap((name) => aroundCluster.get(name) ?? []))

@@ -1,4 +1,4 @@
-/** Writes a changed policy into a binding, as Karmada's detector does. */
+/** Writes a changed policy, or the replicas of a workload, into a binding, as Karmada's detector does. */
 import {
   APPLIED_PLACEMENT_ANNOTATION,
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -10,6 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
+import { isScaledToZero } from '../../core/placement/binding-state.ts'
 import { comparePreemptors, priorityOf, takesOver } from '../../core/propagation-policy/preemption.ts'
 import { selects } from '../../core/propagation-policy/select.ts'
 import { policyAnnotations, policyFields, withPolicyFields } from '../../core/resource-binding/derive.ts'
@@ -28,12 +29,20 @@ const REPLACED_ANNOTATIONS = [
   APPLIED_PLACEMENT_ANNOTATION,
 ]
 
+/** Returns the binding as the detector writes it: the same one if nothing changes. */
+export function detect(binding: ResourceBinding, world: World): ResourceBinding {
+  const detected = detectPolicy(binding, world)
+  const replicas = world.written.get(keyOfObject(binding)) ?? 0
+  if (replicas === 0 || !isScaledToZero(binding.spec)) return detected
+  return { ...detected, spec: { ...detected.spec, replicas } }
+}
+
 /**
  * Returns the binding with the new placement of its policy, or with the policy that takes the workload over. If its policy selects the workload no
  * more, it gets the next policy that does; without one it keeps its placement. A lazy policy waits for a change of the workload. Returns the same
  * binding if nothing changes.
  */
-export function detectPolicy(binding: ResourceBinding, world: World): ResourceBinding {
+function detectPolicy(binding: ResourceBinding, world: World): ResourceBinding {
   const { store, changes, written } = world
   const changed = changes.filter(({ type }) => isPolicy(type.kind))
   const isWritten = written.has(keyOfObject(binding))

@@ -2,7 +2,7 @@
 import type { BindingSpec, Cluster, ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { addTo } from '../../base/multimap.ts'
-import { hasNoFit, hasTarget, isPlaced, isSuspended } from '../../core/placement/binding-state.ts'
+import { hasNoFit, hasTarget, isPlaced, isScaledToZero, isSuspended } from '../../core/placement/binding-state.ts'
 import { hasOurAnnotations, readDecision } from '../../core/resource-binding/annotations.ts'
 import type { Group } from '../../core/what-if/fleet.ts'
 import { isScheduled } from '../../core/what-if/schedule.ts'
@@ -35,7 +35,7 @@ export class UnscheduledBindings {
   add(key: string, binding: ResourceBinding, data: WorkloadData): Coverage {
     const { spec } = binding
     const isWaiting = isOnHold(spec)
-    const isTried = !isWaiting && !isScheduled(binding, this.#world.fleet)
+    const isTried = !isWaiting && !isEmpty(spec) && !isScheduled(binding, this.#world.fleet)
     const isFreed = isToBeFreed(binding, data)
     if (!isTried && !isFreed) return 'none'
     const isOther = hasTarget(spec) || (isSuspended(spec) && !isWaiting) || hasNoFit(binding) || countsClusters(spec)
@@ -116,6 +116,11 @@ export class UnscheduledBindings {
       for (const [losses, keys] of byLosses) if (lost.size >= losses) yield* keys
     }
   }
+}
+
+/** Whether the workload has no replicas, and needs no cluster. */
+function isEmpty(spec: BindingSpec): boolean {
+  return !hasTarget(spec) && isScaledToZero(spec)
 }
 
 /** Whether the workload waits for its data. The hold of one that runs, or that leaves its cluster, ends with the next decision. */

@@ -4,11 +4,12 @@ import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { plainReference, splitObjectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { isScaledToZero } from '../../core/placement/binding-state.ts'
 import { type Change, compareOutcomes } from '../../core/what-if/effect.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import { bindingNamed } from '../workload.ts'
 import type { BindingIndex, Concerned } from './binding-index.ts'
-import { detectPolicy } from './detect-policy.ts'
+import { detect } from './detect-policy.ts'
 import { baseOutcome, mayGetWorse, type PresentOutcomes } from './present.ts'
 import type { WorkloadTransfer } from './transfer.ts'
 import {
@@ -133,13 +134,15 @@ function changeOf(
   { outcomesOf, index }: PresentFleet,
 ): WorkloadChange | undefined {
   const stored = bindingNamed(splitObjectKey(key), supposed.store)
-  const detected = stored && detectPolicy(stored, supposed)
+  const detected = stored && detect(stored, supposed)
   const before = present && isOfWorkload(present) ? present : undefined
   // A policy may select what was a dependency only.
   const after = detected && isOfWorkload(detected) ? stored : undefined
   const isQueued = after !== undefined && isQueuedIn(after, supposed)
   // A binding that is not at rest yet would change by any event: that is no effect of this one.
-  const base = before && baseOutcome(before, outcomesOf(before), isQueued)
+  // One that gets replicas again is compared as a new one.
+  const isNew = before && detected && isScaledToZero(before.spec) && !isScaledToZero(detected.spec)
+  const base = before && !isNew ? baseOutcome(before, outcomesOf(before), isQueued) : undefined
   const outcome = after && predictOutcome(after, supposed, { isQueued, detected })
   const [first, next] = compareOutcomes(before, base, outcome)
   const binding = after ?? before

@@ -36,8 +36,8 @@ export interface World extends WorldSettings {
   fleet: Fleet
   /** The changes that make it differ from the present world; none for the present one. */
   changes: readonly StoreChange[]
-  /** The keys of the bindings whose workloads are written: then a lazy policy applies. */
-  written: ReadonlySet<string>
+  /** The keys of the bindings whose workloads are written: then a lazy policy applies. With the replicas of their manifests, if these have some. */
+  written: ReadonlyMap<string, number | undefined>
   /** The names of the clusters whose change is an event for the scheduler. */
   changedClusters: readonly string[]
   /**
@@ -47,7 +47,7 @@ export interface World extends WorldSettings {
   worse: ReadonlyMap<string, Cluster> | undefined
 }
 
-const NONE: ReadonlySet<string> = new Set()
+const NONE: World['written'] = new Map()
 
 /** Returns the present world. */
 export function openWorld(store: ObjectStore, settings: WorldSettings): World {
@@ -59,8 +59,8 @@ export function openWorld(store: ObjectStore, settings: WorldSettings): World {
 export interface Question {
   store: ObjectStore
   changes: readonly StoreChange[]
-  /** The keys of the bindings whose workloads a user writes. Default: none. */
-  written?: ReadonlySet<string>
+  /** The keys of the bindings whose workloads a user writes, with the replicas of their manifests. Default: none. */
+  written?: World['written']
 }
 
 /** Returns the world of a question. */
