@@ -88,6 +88,8 @@ const inMember3: Stored = [
   dataSources,
   makeSource({ name: 'lake.shop.other', locality: { clusterNames: ['member3'] } }, { name: 'other' }),
 ]
+const gold = { apiVersion: 'apps/v1', kind: 'Deployment', labelSelector: { matchLabels: { tier: 'gold' } } }
+const scaledUp = makeObject('apps/v1', 'Deployment', 'app', { spec: { replicas: 2 } })
 const lonely = makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' } })
 /** The same, as Lodestone has narrowed it to these clusters. It runs in the first one. */
 function makeNarrowed(required: [string, ...string[]], more: Partial<BindingSpec> = {}): Stored[] {
@@ -194,6 +196,25 @@ describe('the summary counts the workloads of the hub', () => {
         summary: '1 workload would move, 0 would wait, 0 unchanged',
       },
       {
+        name: 'a resource that gets replicas, to which the overflow tier then applies, stays',
+        stored: makeOverflowing({}),
+        given: [makeClaim(), scaledUp],
+        words: ['--karmada-version', '1.18'],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a workload that gets replicas again is placed',
+        stored: [...makeApp([], { replicas: 0, replicaRequirements: {} }), inMember2],
+        given: [makeClaim(), scaledUp],
+        summary: '0 workloads would move, 0 would wait, 1 would be placed, 0 unchanged',
+      },
+      {
+        name: 'a workload that gets replicas again waits for its data',
+        stored: makeApp([], { replicas: 0, replicaRequirements: {} }),
+        given: [makeClaim(), scaledUp],
+        summary: '0 workloads would move, 1 would wait, 0 unchanged',
+      },
+      {
         name: 'a given claim hides the stored one',
         stored: [...makeApp(['member2']), inMember2, inMember3, [dataSourceClaims, makeClaim()]],
         given: [makeClaim(other)],
@@ -239,6 +260,16 @@ describe('the summary counts the workloads of the hub', () => {
         stored: makeApp(['member1']),
         given: [narrowPolicy],
         summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a given workload keeps the label of another writer, by which its policy selects it',
+        stored: [
+          [deployments, makeDeployment({ labels: { tier: 'gold' } })],
+          [propagationPolicies, makePolicy({ resourceSelectors: [gold] })],
+          inMember2,
+        ],
+        given: [makeClaim(), makeDeployment()],
+        summary: '0 workloads would move, 0 would wait, 1 would be placed, 0 unchanged',
       },
       {
         name: 'a given lazy policy moves no workload',

@@ -3,7 +3,7 @@ import type { ResourceBinding } from '../../../api/karmada.ts'
 import { jsonEqual, without } from '../../../base/json.ts'
 import { strictestRules } from '../../../core/karmada-rules.ts'
 import { effectiveAffinity } from '../../../core/placement/affinity.ts'
-import { targetClusters, usesOverflow } from '../../../core/placement/binding-state.ts'
+import { isScaledToZero, targetClusters, usesOverflow } from '../../../core/placement/binding-state.ts'
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
@@ -46,6 +46,7 @@ function effectOn(
   { store, karmadaRules = strictestRules }: GatherContext,
 ): Effect {
   if (state === 'OnHold') return 'waits'
+  if (isScaledToZero(before.spec) && !isScaledToZero(after.spec)) return 'placed'
   const affinity = effectiveAffinity(after.spec.placement)
   if (jsonEqual(affinity, effectiveAffinity(before.spec.placement))) return 'unchanged'
   const lookup = clusterLookup(store)

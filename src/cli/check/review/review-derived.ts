@@ -15,6 +15,7 @@ import { comparePreemptors, takesOver } from '../../../core/propagation-policy/p
 import {
   bindingName,
   deriveBinding,
+  givenReplicas,
   isBindingOf,
   selectPolicy,
   withPolicyFields,
@@ -57,7 +58,8 @@ export async function reviewDerived(
   const policy = policyFor(template, stored, [namespaced, clusterScoped])
   if (!policy) return undefined
   const isLazy = !isChanged && policy.spec.activationPreference === 'Lazy'
-  const updated = stored && (isLazy ? stored : withPolicy(stored, template, policy))
+  const kept = stored && isChanged ? withReplicas(stored, template) : stored
+  const updated = kept && (isLazy ? kept : withPolicy(kept, template, policy))
   const written = updated ?? deriveBinding(template, policy)
   return { ...(await reviewObject(written, session)), derivedFrom: objectTitle(template) }
 }
@@ -104,6 +106,12 @@ function withPolicy(stored: ResourceBinding, template: K8sObject, policy: Propag
     metadata: { ...stored.metadata, annotations: annotationsFor(stored.metadata, metadata) },
     spec: withPolicyFields(stored.spec, policy),
   }
+}
+
+/** The binding with the replicas of a manifest, as the detector writes it. */
+function withReplicas(stored: ResourceBinding, manifest: K8sObject): ResourceBinding {
+  const replicas = givenReplicas(manifest)
+  return replicas === undefined ? stored : { ...stored, spec: { ...stored.spec, replicas } }
 }
 
 /** The stored annotations, with the policy of the derived ones. */

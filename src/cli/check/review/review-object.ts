@@ -188,11 +188,13 @@ export async function put(session: ReviewSession, object: K8sObject): Promise<vo
   })
 }
 
-/** Stores a manifest in memory, with what the stored object keeps. */
-export async function putManifest(session: ReviewSession, manifest: K8sObject): Promise<void> {
+/** Stores a manifest in memory, with what the stored object keeps. Returns the stored object. */
+export async function putManifest(session: ReviewSession, manifest: K8sObject): Promise<K8sObject> {
   const { name = '', namespace } = manifest.metadata
   const stored = await session.store.read(reviewedType(manifest, session), namespace, name)
-  await put(session, applyManifest(manifest, stored))
+  const applied = applyManifest(manifest, stored)
+  await put(session, applied)
+  return applied
 }
 
 /** The type of an object: that of a webhook or of a cached kind, or else one that is derived from the kind. */

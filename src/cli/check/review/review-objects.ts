@@ -37,11 +37,14 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
   const session = openSession(context)
   const ranked = manifests.map((manifest) => ({ manifest, rank: reviewRank(manifest.object, session) }))
   const reviews = new Map<Given, ManifestReview<Given>>()
+  // As they are stored: a workload may have labels of other writers, which choose its policy.
+  const stored = new Map<Given, K8sObject>()
   for (const { manifest } of ranked.toSorted((a, b) => a.rank - b.rank)) {
     const { object } = manifest
     const review = { ...(await reviewObject(object, session)), manifest }
     reviews.set(manifest, review)
-    if (review.outcome !== 'denied' && !isBinding(object.kind)) await putManifest(session, review.after)
+    if (review.outcome !== 'denied' && !isBinding(object.kind))
+      stored.set(manifest, await putManifest(session, review.after))
   }
   const policies = wholePolicies(context.store)
   const derive = async (template: K8sObject, isChanged: boolean) => {
@@ -52,8 +55,8 @@ export async function reviewObjects<Given extends { object: K8sObject }>(
   for (const manifest of manifests) {
     const review = reviews.get(manifest)
     if (!review) continue
-    const isPlaced = isTemplate(manifest.object, session) && review.outcome !== 'denied'
-    const derived = isPlaced ? await derive(manifest.object, true) : undefined
+    const template = isTemplate(manifest.object, session) ? stored.get(manifest) : undefined
+    const derived = template && (await derive(template, true))
     // A workload without a decision is not shown: its binding is.
     const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
     if (!derived || !isSilent) results.push(derived || isLookedAt(review) ? review : { ...review, isNotChecked: true })
