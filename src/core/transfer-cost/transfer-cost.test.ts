@@ -168,6 +168,13 @@ test('data that several claims name is one piece', () => {
   ])
 })
 
+test('data that is too old for one of two claims is where the other one finds it', () => {
+  const fresh = located(['paris'], { claim: 'default/a', dataSource: 'table-sales', bytes: 5 })
+  const stale = unknown({ claim: 'default/b', dataSource: 'table-sales' })
+  const want = [piece('table-sales', ['paris'], 5)]
+  expect([dataOfClaims([fresh, stale]), dataOfClaims([stale, fresh])]).toEqual([want, want])
+})
+
 test('a size that is a minimum makes the figures minimums', () => {
   const [claim] = [located(['paris'], { bytes: 7 })]
   const answer = { kind: 'located', clusters: ['paris'], bytes: 7, bytesAreMinimum: true } as const

@@ -49,6 +49,8 @@ export function dataOfClaims(claims: readonly ClaimAnswer[]): UsedData[] {
   const byName = new Map<string, UsedData>()
   for (const { claim, dataSource: name = claim, answer } of claims) {
     const isLocated = answer.kind === 'located'
+    // A location may be too old for one claim alone.
+    if (!isLocated && byName.has(name)) continue
     byName.set(name, {
       name,
       clusters: isLocated ? answer.clusters : undefined,
