@@ -64,6 +64,18 @@ export interface Suspension {
   [key: string]: unknown
 }
 
+/** How Karmada replaces a workload that fails, or whose cluster fails. */
+export interface Failover {
+  application?: FailoverBehavior
+  cluster?: FailoverBehavior
+}
+
+export interface FailoverBehavior {
+  /** The parts of the status that Karmada gives to the replacement, as labels. */
+  statePreservation?: { rules?: unknown[] }
+  [key: string]: unknown
+}
+
 export interface BindingSpec {
   resource: BindingResource
   replicas?: number
@@ -78,6 +90,7 @@ export interface BindingSpec {
   requiredBy?: BindingSnapshot[]
   conflictResolution?: string
   preserveResourcesOnDeletion?: boolean
+  failover?: Failover
 }
 
 /** A reference to a referrer in an attached binding; without a namespace it is a ClusterResourceBinding. */
@@ -149,6 +162,7 @@ export interface PropagationSpec {
   schedulerName?: string
   conflictResolution?: string
   preserveResourcesOnDeletion?: boolean
+  failover?: Failover
 }
 
 export interface PropagationPolicy extends K8sObject {

@@ -16,6 +16,7 @@ interface PolicySpec {
   propagateDeps?: boolean
   conflictResolution?: 'Abort' | 'Overwrite'
   preserveResourcesOnDeletion?: boolean
+  failover?: object
 }
 
 export type SpecObject = KubeObject & { spec: Record<string, unknown> }

@@ -60,6 +60,25 @@ test('a Deployment follows its data when its policy no longer preserves its copi
   await plane.eventually('the Deployment moves', async () => (await clustersOf(preserved)) === 'member3')
 })
 
+test('a Deployment follows its data when its policy no longer preserves its state', async () => {
+  const rules = [{ aliasLabelName: 'ready', jsonPath: '{.readyReplicas}' }]
+  const failover = { application: { decisionConditions: { tolerationSeconds: 300 }, statePreservation: { rules } } }
+  const withState: Workload = { ...deployment('with-state'), failover }
+  await runsByItsData(withState)
+
+  moveData('with-state')
+
+  await staysAndSaysSo(withState)
+  await plane.kubectl([
+    'patch',
+    'propagationpolicy',
+    'with-state',
+    '--type=merge',
+    '--patch={"spec":{"failover":null}}',
+  ])
+  await plane.eventually('the Deployment moves', async () => (await clustersOf(withState)) === 'member3')
+})
+
 test('a Deployment follows its data only without a PersistentVolumeClaim', async () => {
   const disk = persistentVolumeClaim('stateful-disk')
   const stateful = deployment('stateful', { needs: [disk] })
@@ -152,15 +171,16 @@ interface BindingObject extends KubeObject {
   }
 }
 
-type Workload = SpecObject & { rebalance?: 'Always' | 'Never'; preserves?: boolean }
+type Workload = SpecObject & { rebalance?: 'Always' | 'Never'; preserves?: boolean; failover?: object }
 
 // Returns when every workload is scheduled to the two clusters of warehouse 1.
 async function runsByItsData(...workloads: Workload[]): Promise<void> {
-  const objects = workloads.flatMap(({ rebalance, preserves, ...workload }) => {
+  const objects = workloads.flatMap(({ rebalance, preserves, failover, ...workload }) => {
     const { name } = workload.metadata
     amoro.tables.set(tableOf(name), `s3://warehouse-1/${name}`)
     const needs = tableClaim(name, { data: tableOf(name), workload, ...(rebalance && { policy: { rebalance } }) })
-    return [needs, policy(name, { workload, ...(preserves && { preserveResourcesOnDeletion: true }) }), workload]
+    const fields = { ...(preserves && { preserveResourcesOnDeletion: true }), ...(failover && { failover }) }
+    return [needs, policy(name, { workload, ...fields }), workload]
   })
   await plane.create(...objects)
   await runWhereTheirDataIs(workloads)

@@ -119,6 +119,21 @@ const dispatching = {
   },
 }
 
+const failoverBehavior = (...others: string[]) => ({
+  type: 'object',
+  properties: {
+    statePreservation: { type: 'object', properties: { rules: { type: 'array' } } },
+    ...unread('purgeMode', ...others),
+  },
+})
+const failover = {
+  type: 'object',
+  properties: {
+    application: failoverBehavior('decisionConditions', 'gracePeriodSeconds'),
+    cluster: failoverBehavior(),
+  },
+}
+
 const bindingWithSpec = withSpec(['resource'], {
   resource,
   replicas: { type: 'integer' },
@@ -127,6 +142,7 @@ const bindingWithSpec = withSpec(['resource'], {
   placement,
   gracefulEvictionTasks: arrayWithField('fromCluster'),
   suspension: { type: 'object', properties: { scheduling: { type: 'boolean' }, ...dispatching } },
+  failover,
 })
 
 /** ResourceBinding and ClusterResourceBinding. */
@@ -158,8 +174,8 @@ export const policySchema = withSpec(['resourceSelectors'], {
   activationPreference: { type: 'string' },
   preserveResourcesOnDeletion: { type: 'boolean' },
   suspension: { type: 'object', properties: dispatching },
-  ...unread('association', 'dependentOverrides', 'schedulerName', 'failover', 'conflictResolution'),
-  ...unread('schedulePriority'),
+  failover,
+  ...unread('association', 'dependentOverrides', 'schedulerName', 'conflictResolution', 'schedulePriority'),
 })
 
 export const clusterSchema = {

@@ -555,6 +555,8 @@ describe('policies', () => {
   })
 
   const preserving = (preserveResourcesOnDeletion: boolean) => ({ preserveResourcesOnDeletion })
+  const rules = [{ aliasLabelName: 'job', jsonPath: '{.jobId}' }]
+  const stateful = { failover: { application: { statePreservation: { rules } } } }
   const pausing = (dispatching: boolean) => ({ suspension: { dispatching } })
   test.each<{ name: string; stored: object; applied: object; want: string }>([
     {
@@ -569,6 +571,8 @@ describe('policies', () => {
       applied: preserving(false),
       want: 'moves ',
     },
+    { name: 'that begin to preserve state keep their workloads', stored: {}, applied: stateful, want: 'stays ' },
+    { name: 'that end to preserve state let their workloads move', stored: stateful, applied: {}, want: 'moves ' },
     { name: 'that suspend dispatching keep their workloads', stored: {}, applied: pausing(true), want: 'stays ' },
     { name: 'that resume dispatching let their workloads move', stored: pausing(true), applied: {}, want: 'moves ' },
   ])('$name', async ({ stored, applied, want }) => {

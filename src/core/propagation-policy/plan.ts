@@ -47,7 +47,7 @@ function planPropagation(input: PolicyPlanInput): Plan {
 function planRelease({ waitMs, current }: PolicyRelease): Plan {
   if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
   if (!current) return NOTHING
-  const { failover } = current.spec as { failover?: { application?: unknown } }
+  const { failover } = current.spec
   if (!isSetByUs(current) || current.metadata.deletionTimestamp || failover?.application) return NOTHING
   const withoutNote = { annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: null } }
   const path = ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION]

@@ -12,6 +12,7 @@ import { apiVersionOf, groupOf, type K8sObject, type ObjectReference, referenceO
 import { defined, isCount, isObject } from '../../base/json.ts'
 import { withoutScheduling } from '../placement/binding-state.ts'
 import { closeness } from '../propagation-policy/select.ts'
+import { keptFailover } from './rebalance.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
 export function bindingName(kind: string, name: string): string {
@@ -70,7 +71,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
 export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
-  const { preserveResourcesOnDeletion } = policy.spec
+  const { preserveResourcesOnDeletion, failover } = policy.spec
   const replicas = templateReplicas(template)
   const spec: BindingSpec & Record<string, unknown> = defined({
     resource: referenceOf(template),
@@ -80,6 +81,7 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
     schedulerName,
     conflictResolution,
     preserveResourcesOnDeletion: preserveResourcesOnDeletion || undefined,
+    failover,
   })
   return {
     apiVersion: apiVersionOf(resourceBindings),
@@ -100,7 +102,12 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
 export function policyFields({ spec }: Pick<PropagationPolicy, 'spec'> | ResourceBinding): Partial<BindingSpec> {
   const { placement = {}, preserveResourcesOnDeletion } = spec
   const suspension = withoutScheduling(spec.suspension)
-  return { placement, ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }), ...defined({ suspension }) }
+  const failover = keptFailover(spec.failover)
+  return {
+    placement,
+    ...(preserveResourcesOnDeletion && { preserveResourcesOnDeletion }),
+    ...defined({ suspension, failover }),
+  }
 }
 
 /**
@@ -108,7 +115,7 @@ export function policyFields({ spec }: Pick<PropagationPolicy, 'spec'> | Resourc
  * pkg/util/binding.go, MergePolicySuspension).
  */
 export function withPolicyFields(spec: BindingSpec, policy: Pick<PropagationPolicy, 'spec'>): BindingSpec {
-  const { preserveResourcesOnDeletion: _, suspension: before, ...others } = spec
+  const { preserveResourcesOnDeletion: _, failover: _former, suspension: before, ...others } = spec
   const { suspension: ofPolicy, ...written } = policyFields(policy)
   const scheduling = before?.scheduling === undefined ? {} : { scheduling: before.scheduling }
   const suspension = { ...ofPolicy, ...scheduling }

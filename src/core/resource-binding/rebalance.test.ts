@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located } from '../../../test/builders.ts'
+import type { Failover } from '../../api/karmada.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
 import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
 import { staysAfterFailover, staysBecause } from './rebalance.ts'
@@ -36,8 +37,12 @@ describe('after a move of its data, a workload', () => {
 test('the reason names the claim, the cost of the move and the remedy', () => {
   const preserved = { resource: resource('apps/v1', 'Deployment'), preserveResourcesOnDeletion: true }
   const withDisk = { resource: resource('apps/v1', 'Deployment'), volumeClaims: ['disk'] }
+  const statePreservation = { statePreservation: { rules: [{ aliasLabelName: 'job', jsonPath: '{.jobId}' }] } }
+  const stateful = { resource: resource('apps/v1', 'Deployment'), failover: { application: statePreservation } }
   const whyWithDisk =
     'rebalance of default/sales is Auto, which does not move the workload, since Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves; use Always to move it'
+  const whyStateful =
+    'rebalance of default/sales is Auto, which does not move the workload, since its policy sets statePreservation, which keeps its state at a failover only; use Always to move it'
   const whyPreserved =
     'rebalance of default/sales is Auto, which does not move the workload, since its policy sets preserveResourcesOnDeletion: a copy would stay; use Always to move it'
   const reasons = [
@@ -52,6 +57,9 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     staysAfterFailover({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { failback: 'Never' })]),
     staysBecause(withDisk, [located(['c1'])]),
     staysAfterFailover(withDisk, [located(['c1'])]),
+    staysBecause(stateful, [located(['c1'])]),
+    staysAfterFailover({ ...stateful, failover: { cluster: statePreservation } }, [located(['c1'])]),
+    staysBecause(stateful, [located(['c1'], { rebalance: 'Always' })]),
     staysBecause({ ...withDisk, ...preserved }, [located(['c1'])]),
     staysBecause(withDisk, [located(['c1'], { rebalance: 'Always' })]),
   ]
@@ -67,9 +75,19 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     'failback of default/sales is Never',
     whyWithDisk,
     whyWithDisk,
+    whyStateful,
+    whyStateful,
+    undefined,
     whyPreserved,
     undefined,
   ])
+})
+
+test.each<Failover>([
+  { application: { decisionConditions: { tolerationSeconds: 300 }, purgeMode: 'Gracefully' } },
+  { cluster: { purgeMode: 'Directly', statePreservation: { rules: [] } } },
+])('a failover without state to preserve keeps no workload: %j', (failover) => {
+  expect(staysBecause({ resource: resource('apps/v1', 'Deployment'), failover }, [located(['c1'])])).toBeUndefined()
 })
 
 test('the configuration says what a move of a kind costs', () => {

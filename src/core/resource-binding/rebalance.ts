@@ -1,5 +1,5 @@
 /** Decides whether a scheduled workload moves when its data does, and whether it returns to its data. */
-import type { BindingResource, BindingSpec } from '../../api/karmada.ts'
+import type { BindingResource, BindingSpec, Failover } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
@@ -7,7 +7,7 @@ import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 
 /** The parts of a binding that say what a move costs. */
-interface Moved extends Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion'> {
+interface Moved extends Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion' | 'failover'> {
   /** The PersistentVolumeClaims that the workload takes along, if it leaves a cluster. Default: none. */
   volumeClaims?: readonly string[] | undefined
 }
@@ -25,20 +25,36 @@ const REASONS: Readonly<Record<Exclude<MoveCost, 'Restart'>, string>> = {
 /** Karmada does not delete a resource in the cluster that it leaves then (v1.18.1, pkg/controllers/execution/execution_controller.go). */
 const PRESERVED = 'its policy sets preserveResourcesOnDeletion: a copy would stay'
 
+/** Karmada takes the state along when it evicts a workload, and not when the scheduler moves it (v1.18.2, pkg/controllers/binding/common.go). */
+const STATEFUL = 'its policy sets statePreservation, which keeps its state at a failover only'
+
 const VOLUME_CLAIMS_SHOWN = 3
 
 /** Why Auto does not move a workload whose kind loses nothing; undefined if it moves. */
-function lossOf({ preserveResourcesOnDeletion, volumeClaims = [] }: Moved): string | undefined {
+function lossOf({ preserveResourcesOnDeletion, failover, volumeClaims = [] }: Moved): string | undefined {
   if (preserveResourcesOnDeletion) return PRESERVED
+  if (preservesState(failover)) return STATEFUL
   return volumeClaims.length > 0
     ? `Karmada would delete PersistentVolumeClaim ${listNames(volumeClaims, VOLUME_CLAIMS_SHOWN)} in the cluster that it leaves`
     : undefined
 }
 
+const WITH_STATE: Failover = { application: { statePreservation: { rules: [{}] } } }
+
+/** Returns of a failover only what decisions read: whether state is preserved. Undefined if none is. */
+export function keptFailover(failover: Failover | undefined): Failover | undefined {
+  return preservesState(failover) ? WITH_STATE : undefined
+}
+
+/** Whether a policy says that a workload has state that a new copy needs. */
+function preservesState({ application, cluster }: Failover = {}): boolean {
+  return [application, cluster].some((behavior) => !!behavior?.statePreservation?.rules?.length)
+}
+
 /**
  * Returns why a scheduled workload does not follow its data, with the remedy; undefined if it follows. `rebalance` of every claim counts:
- * Always allows a move, Never does not. Auto depends on what the move costs: what the kind loses, a copy that stays, or
- * a PersistentVolumeClaim that goes.
+ * Always allows a move, Never does not. Auto depends on what the move costs: what the kind loses, a copy that stays, state
+ * that stays behind, or a PersistentVolumeClaim that goes.
  *
  * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
  */

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { makeBinding } from '../../../test/builders.ts'
-import { type BindingSpec, type BindingStatus, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import {
+  type BindingSpec,
+  type BindingStatus,
+  type Failover,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
 import { isDivided, isWorkload } from '../../core/placement/binding-state.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
@@ -24,6 +30,17 @@ test.each<{ name: string; status: BindingStatus; want: unknown }>([
   },
 ])('the cache $name', ({ status, want }) => {
   expect(kept(status).metadata.annotations).toEqual(want)
+})
+
+test.each<{ name: string; failover: Failover; want: Failover | undefined }>([
+  {
+    name: 'that state is preserved, and not which',
+    failover: { cluster: { purgeMode: 'Directly', statePreservation: { rules: [{ aliasLabelName: 'job' }] } } },
+    want: { application: { statePreservation: { rules: [{}] } } },
+  },
+  { name: 'nothing of a failover without state', failover: { cluster: { purgeMode: 'Directly' } }, want: undefined },
+])('the cache keeps $name', ({ failover, want }) => {
+  expect(keep(makeBinding({ failover })).spec.failover).toEqual(want)
 })
 
 const noFit = { type: 'Scheduled', status: 'False' as const, reason: 'NoClusterFit' }

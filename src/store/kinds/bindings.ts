@@ -36,6 +36,7 @@ import { ANY_REFERRER } from '../../core/dependencies/names.ts'
 import { hasNoChoice, hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { keptFailover } from '../../core/resource-binding/rebalance.ts'
 import { EXCLUDED_CLUSTERS_ANNOTATION } from '../../core/resource-binding/volcano-global.ts'
 import { intern } from '../cache/intern.ts'
 import type { CachedKind } from '../store.ts'
@@ -94,6 +95,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
           gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
           propagateDeps: propagateDeps || undefined,
           preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
+          failover: keptFailover(spec.failover),
         }),
         ...((propagateDeps || isAttached) && keptStrategy(spec)),
       }),

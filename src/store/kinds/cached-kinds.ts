@@ -27,6 +27,7 @@ import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts
 import { withPlacementDefaults } from '../../core/propagation-policy/defaults.ts'
 import { takesWorkloadsOver } from '../../core/propagation-policy/preemption.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
+import { keptFailover } from '../../core/resource-binding/rebalance.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { type AnyCachedKind, kindKey } from '../any-kind.ts'
 import { intern } from '../cache/intern.ts'
@@ -159,6 +160,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
           activationPreference: spec.activationPreference || undefined,
           preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
           suspension: spec.suspension,
+          failover: keptFailover(spec.failover),
           propagateDeps,
         }),
       }

@@ -110,6 +110,7 @@ function makeNarrowed(required: [string, ...string[]], more: Partial<BindingSpec
   return [...makeApp([]).slice(0, 2), [resourceBindings, makeBinding(spec, { annotations })]]
 }
 const narrowed = makeNarrowed(['member2'])
+const stateful = { application: { statePreservation: { rules: [{ aliasLabelName: 'job', jsonPath: '{.jobId}' }] } } }
 const inMember3Now = makeSource({ locality: { clusterNames: ['member3'] } })
 const disk = { name: 'disk', persistentVolumeClaim: { claimName: 'disk' } }
 const withDisk = { ...makeDeployment(), spec: { template: { spec: { volumes: [disk] } } } }
@@ -151,6 +152,18 @@ describe('the summary counts the workloads of the hub', () => {
         name: 'a narrowed workload stays if its policy begins to preserve its resources',
         stored: makeNarrowed(['member2']),
         given: [makePolicy({ preserveResourcesOnDeletion: true }), makeClaim(), inMember3Now],
+        summary: '0 workloads would move, 0 would wait, 1 unchanged',
+      },
+      {
+        name: 'a narrowed workload follows its data if its policy no longer preserves its state',
+        stored: makeNarrowed(['member2'], { failover: stateful }),
+        given: [makePolicy({ failover: { application: { purgeMode: 'Never' } } }), makeClaim(), inMember3Now],
+        summary: '1 workload would move, 0 would wait, 0 unchanged',
+      },
+      {
+        name: 'a narrowed workload stays if its policy begins to preserve its state',
+        stored: makeNarrowed(['member2']),
+        given: [makePolicy({ failover: stateful }), makeClaim(), inMember3Now],
         summary: '0 workloads would move, 0 would wait, 1 unchanged',
       },
       {

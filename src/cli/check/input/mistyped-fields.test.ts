@@ -119,7 +119,15 @@ function everyField(): object {
     preemption: 'Always',
     dependentOverrides: ['a'],
     schedulerName: 'a',
-    failover: {},
+    failover: {
+      application: {
+        decisionConditions: { tolerationSeconds: 300 },
+        purgeMode: 'Gracefully',
+        gracePeriodSeconds: 600,
+        statePreservation: { rules: [{ aliasLabelName: 'a', jsonPath: '{.a}' }] },
+      },
+      cluster: { purgeMode: 'Directly', statePreservation: { rules: [] } },
+    },
     conflictResolution: 'Abort',
     activationPreference: 'Lazy',
     suspension: { dispatching: true },
