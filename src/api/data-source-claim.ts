@@ -36,6 +36,8 @@ export interface DataSourceClaim extends K8sObject {
     workload: WorkloadReference
     policy?: ClaimPolicy
   }
+  /** Of a cached claim: the fields that a client has set, and that the API server drops (core/data-source-claim/dropped-fields.ts). */
+  dropped?: readonly string[]
   status?: { phase?: string; boundDataSource?: string; observedGeneration?: number; conditions?: Condition[] }
 }
 

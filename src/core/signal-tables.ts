@@ -48,6 +48,11 @@ export const EVENTS = {
   NotPermitted: { type: 'Warning', about: CLAIM, when: 'the claim may not apply to its workload' },
   SystemUnknown: { type: 'Warning', about: CLAIM, when: 'the data system is not configured' },
   NameTaken: { type: 'Warning', about: CLAIM, when: 'a DataSource with the name describes other data' },
+  FieldsDropped: {
+    type: 'Warning',
+    about: CLAIM,
+    when: 'its CRD lacks fields that it has; its workload stays',
+  },
   WorkloadPlaced: { type: 'Normal', about: CLAIM, when: 'the workload is scheduled to clusters with the data' },
   WorkloadNotNarrowed: { type: 'Normal', about: CLAIM, when: 'the workload is scheduled; the claim chose no cluster' },
   WorkloadNotScheduled: { type: 'Normal', about: CLAIM, when: 'the scheduler has not chosen a cluster again' },

@@ -1,4 +1,4 @@
-// The CRDs of Lodestone are deleted on a real hub while workloads run, and applied again.
+// The CRDs of Lodestone are deleted or replaced on a real hub while workloads run, and applied again.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
 import { lodestoneOutput } from './command.ts'
@@ -9,7 +9,8 @@ import { collect } from './poll.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 const bindings = 'resourcebindings.work.karmada.io'
-const CRDS = ['datasourceclaims.datadependency.volcano.sh', 'datasources.datadependency.volcano.sh']
+const CLAIMS = 'datasourceclaims.datadependency.volcano.sh'
+const CRDS = [CLAIMS, 'datasources.datadependency.volcano.sh']
 const objects = [claim('web', { data: 'web-data' }), source('web-data', ['member2'])]
 
 let plane: ControlPlane
@@ -65,6 +66,69 @@ test('a running workload stays while the CRDs of claims and DataSources are dele
   })
 }, 400_000)
 
+test('a workload stays where it is while another CRD of claims has no policy', async () => {
+  const policies = { anchored: { rebalance: 'Never' }, copied: { enforcement: 'Preferred' } }
+  const names = ['anchored', 'copied'] as const
+  await plane.create(
+    source('anchored', ['member1']),
+    source('copied', ['member2']),
+    ...names.flatMap((name) => [claim(name, { data: name, policy: policies[name] }), policy(name), deployment(name)]),
+  )
+  const isIn = async () => Promise.all(names.map(async (name) => (await scheduled(name)).join()))
+  const present = ['member1', 'member1,member2,member3']
+  await plane.eventually('both are scheduled', async () => (await isIn()).join(' ') === present.join(' '))
+  await plane.apply([source('anchored', ['member3'])])
+  await plane.eventually('it does not follow its data', async () => (await stateOf('anchored')).includes('"Kept"'))
+  const seen = collect(async () => (await isIn()).join(' '))
+
+  const { status: _status, metadata, ...crd } = (await plane.getJson('crd', CLAIMS)) as Definition
+  const replaceBy = (spec: Definition['spec']) => {
+    const { name, annotations = {}, labels = {} } = metadata as Definition['metadata']
+    const object = { ...crd, metadata: { name, annotations, labels }, spec }
+    return plane.kubectl(['replace', '-f', '-'], { input: JSON.stringify(object) })
+  }
+  await replaceBy(withoutPolicy(crd.spec))
+  await plane.eventually('the API server drops the policy', async () => (await policyOf('anchored')) === undefined)
+  await lodestone.restart()
+  await plane.eventually('Lodestone warns', async () => {
+    const reasons = await eventReasons()
+    expect(reasons).toEqual(expect.arrayContaining(names.map((name) => `${name} FieldsDropped`)))
+    return true
+  })
+  expect(await lodestone.metric('lodestone_moves_total')).toBe(0)
+
+  await replaceBy(crd.spec)
+  await plane.eventually('the policies are there again', async () => {
+    for (const name of names) expect(await policyOf(name)).toEqual(policies[name])
+    return true
+  })
+  await plane.eventually('Lodestone reads them again', async () => (await stateOf('anchored')).includes('is Never'))
+  expect(await seen.stop()).toEqual([present.join(' ')])
+})
+
+interface Definition extends KubeObject {
+  metadata: KubeObject['metadata'] & { labels?: object; annotations?: object }
+  spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[] }
+}
+
+function withoutPolicy(spec: Definition['spec']): Definition['spec'] {
+  const changed = structuredClone(spec)
+  for (const { schema } of changed.versions) {
+    const ofSpec = schema.openAPIV3Schema.properties.spec
+    ofSpec.properties = { ...ofSpec.properties, policy: undefined }
+  }
+  return changed
+}
+
+async function policyOf(name: string): Promise<unknown> {
+  const found = (await plane.getJson('datasourceclaims', name, 'default')) as { spec: { policy?: unknown } } | undefined
+  return found?.spec.policy
+}
+
+async function stateOf(name: string): Promise<string> {
+  return (await binding(name)).metadata.annotations?.['lodestone.dev/locality'] ?? ''
+}
+
 interface Binding extends KubeObject {
   spec: {
     resource: { resourceVersion?: string }
@@ -73,12 +137,12 @@ interface Binding extends KubeObject {
   }
 }
 
-async function binding(): Promise<Binding> {
-  return (await plane.getJson(bindings, 'web-deployment', 'default')) as Binding
+async function binding(name = 'web'): Promise<Binding> {
+  return (await plane.getJson(bindings, `${name}-deployment`, 'default')) as Binding
 }
 
-async function scheduled(): Promise<string[]> {
-  return ((await binding())?.spec.clusters ?? []).map(({ name }) => name).sort()
+async function scheduled(name?: string): Promise<string[]> {
+  return ((await binding(name))?.spec.clusters ?? []).map(({ name }) => name).sort()
 }
 
 async function affinity(): Promise<string[] | undefined> {

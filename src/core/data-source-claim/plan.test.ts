@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { Condition } from '../../api/meta.ts'
-import { withoutNulls } from '../../base/json.ts'
+import { defined, withoutNulls } from '../../base/json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { HONOR_MS } from './honored.ts'
-import { type ClaimPlanInput, planClaim } from './plan.ts'
+import { type ClaimPlanInput, planClaim, planReadAgain } from './plan.ts'
 
 const held = { finalizers: ['lodestone.dev/claim'], resourceVersion: '7' }
 const available = makeSource({}, { status: { phase: 'Available' } })
@@ -388,4 +388,18 @@ test('the status of a claim with a placed workload is written once and keeps its
     message: 'the workload is scheduled to member3',
     lastTransitionTime: new Date(NOW).toISOString(),
   })
+})
+
+test('a claim whose fields the API server drops is not written, until it is deleted', () => {
+  const dropped = ['spec.policy']
+  const message =
+    'Warning FieldsDropped: the CRD of claims has no spec.policy, which this claim has set; apply the CRDs of Lodestone, then the claim'
+  const actions = plan({ claim: { ...makeClaim({}, { resourceVersion: '7' }), dropped } })
+  expect([actions.length, summary(actions).events]).toEqual([1, [message]])
+  const again = [undefined, -1, 3].map((observedGeneration) =>
+    planReadAgain({ ...makeClaim(), status: defined({ observedGeneration }) }).actions.map((one) => statusIn([one])),
+  )
+  expect(again).toEqual([-1, 0, -1].map((observedGeneration) => [{ observedGeneration }]))
+  const deletionTimestamp = new Date(NOW - HONOR_MS).toISOString()
+  expect(plan({ claim: { ...makeClaim({}, { ...held, deletionTimestamp }), dropped } })).toEqual([goes])
 })

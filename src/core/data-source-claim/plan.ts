@@ -13,6 +13,7 @@ import { readiness, STALLED } from '../readiness.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
 import type { ClaimReason, EventReason, PlacedReason } from '../signal-tables.ts'
+import { describeDropped } from './dropped-fields.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { withFinalizer } from './finalizer.ts'
 import { honoredUntil, isHonored } from './honored.ts'
@@ -49,11 +50,30 @@ export interface ClaimPlanInput {
 export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
   if (claim.metadata.deletionTimestamp) return planRelease(input)
+  // A write would make the API server forget the fields for good.
+  if (claim.dropped) {
+    const actions = [event(claim, true, 'FieldsDropped', describeDropped(claim.dropped))]
+    return { actions, requeueAfterMs: DROPPED_RETRY_MS }
+  }
   const finalizer = addFinalizer(claim)
   // Each run makes one guarded write. The next run continues from its result.
   if (finalizer.length > 0) return { actions: finalizer }
   const requeueAfterMs = untilStale(input)
   return defined({ actions: updateStatus(input), requeueAfterMs })
+}
+
+/** In ms. A change of the CRD causes no run of the loop. */
+const DROPPED_RETRY_MS = 30_000
+
+/**
+ * Plans a write of a claim whose fields the API server does not drop any more. It changes the status, so that the claim comes to all caches. The next
+ * run writes the true status.
+ *
+ * @param claim as the API server has it
+ */
+export function planReadAgain(claim: DataSourceClaim): Plan {
+  const observedGeneration = claim.status?.observedGeneration === -1 ? 0 : -1
+  return { actions: [statusPatchOf(dataSourceClaims, claim, { observedGeneration })] }
 }
 
 /** Returns how long the location is recent enough for this claim, unless it is refreshed before. */

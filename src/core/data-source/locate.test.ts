@@ -171,3 +171,10 @@ describe('terms', () => {
     expect(locateClaim(claim, undefined, NOW).honoredUntil).toBe(NOW + 3000)
   })
 })
+
+test('the location is unknown for a claim whose policy the API server drops', () => {
+  const { answer } = locateClaim({ ...makeClaim(), dropped: ['spec.policy'] }, makeSource(), NOW)
+  const reason =
+    'the CRD of claims has no spec.policy, which this claim has set; apply the CRDs of Lodestone, then the claim'
+  expect(answer).toEqual({ kind: 'unknown', reason })
+})

@@ -3,6 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore, PreferenceFigure } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../../base/json.ts'
+import { describeDropped } from '../data-source-claim/dropped-fields.ts'
 import { honoredUntil } from '../data-source-claim/honored.ts'
 import { conditionReason, type ReasonCondition } from './conditions.ts'
 import { sourcePhase } from './phase.ts'
@@ -55,6 +56,8 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
 }
 
 function claimAnswer(claim: DataSourceClaim, source: DataSource | undefined, now: number): Answer {
+  // Without the policy, it is not known what the claim demands.
+  if (claim.dropped) return { kind: 'unknown', reason: describeDropped(claim.dropped) }
   if (!source) {
     const { system, dataSourceType, dataSourceName } = claim.spec
     return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }

@@ -36,6 +36,7 @@ test('the condition is added to others for the resourceVersion that was read, on
     },
   ])
   expect(planHoldCondition(after, report, NOW + 1)).toEqual([])
+  expect(planHoldCondition({ ...claim, dropped: ['spec.policy'] }, report, NOW)).toEqual([])
 })
 
 test('a workload that runs has another reason', () => {

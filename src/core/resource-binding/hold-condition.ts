@@ -12,6 +12,8 @@ const TYPE = 'HoldNotHonored'
 
 /** Plans the condition of a claim whose workload was scheduled on hold; no write if the claim has it already. */
 export function planHoldCondition(claim: DataSourceClaim, { result, message }: NotHonored, now: number): Action[] {
+  // A write would make the API server forget the fields that it drops.
+  if (claim.dropped) return []
   const reason = result === 'restored' ? 'Restored' : 'Scheduled'
   const before = claim.status?.conditions
   const conditions = withConditions(before, [condition(TYPE, true, reason, message)], claim.metadata.generation, now)

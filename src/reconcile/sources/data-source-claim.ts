@@ -4,8 +4,10 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import { droppedFields } from '../../core/data-source-claim/dropped-fields.ts'
 import { queryOfClaim, workloadKey } from '../../core/data-source-claim/keys.ts'
-import { planClaim } from '../../core/data-source-claim/plan.ts'
+import { type ClaimPlanInput, planClaim, planReadAgain } from '../../core/data-source-claim/plan.ts'
+import type { Plan } from '../../core/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../../queries/permission.ts'
 import { claimSource, claimsConcerned, nameOfSource } from '../../queries/source.ts'
 import { bindingsOfClaim } from '../../queries/workload.ts'
@@ -43,7 +45,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     if (unavailable) return unavailable.requeueAfterMs
     const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
     const source = claimSource(claim, store)
-    const plan = planClaim({
+    const input: ClaimPlanInput = {
       claim,
       refusal,
       source,
@@ -52,10 +54,33 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       bindings: bindingsOfClaim(claim, store),
       readsBindings: store.typesWithIndex('workload').some(({ kind }) => isBinding(kind)),
       now: now(),
-    })
+    }
+    const plan = await withoutLoss(planClaim(input), input, store)
     await applyPlan(writers, plan)
     return plan.requeueAfterMs
   },
+}
+
+/** The cached claims whose fields the API server drops, and that have had an Event of it. */
+const warned = new WeakSet<DataSourceClaim>()
+
+/**
+ * Changes the plan of a claim if its CRD was replaced since the claim was cached. A watch goes on then without the claims that do not change. The read
+ * before each write is cheap: few claims have a policy, and their status seldom changes.
+ */
+async function withoutLoss(plan: Plan, input: ClaimPlanInput, store: ObjectStore): Promise<Plan> {
+  const { claim } = input
+  const { namespace, name = '', deletionTimestamp } = claim.metadata
+  const isWritten = plan.actions.some(({ kind }) => kind === 'patch')
+  const isAtRisk = claim.dropped !== undefined || (claim.spec.policy !== undefined && isWritten)
+  if (!isAtRisk || deletionTimestamp !== undefined) return plan
+  const current = await store.read(dataSourceClaims, namespace, name)
+  const dropped = current ? droppedFields(current) : []
+  if (dropped.length === 0) return claim.dropped && current ? planReadAgain(current) : plan
+  const { actions, ...rest } = planClaim({ ...input, claim: { ...claim, dropped } })
+  const isNew = !warned.has(claim)
+  warned.add(claim)
+  return { ...rest, actions: isNew ? actions : [] }
 }
 
 /** Returns the claims of a workload: their status says where it is placed, and a deleted claim waits until it is restored. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { makeCluster } from '../../../test/builders.ts'
+import { makeClaim, makeCluster } from '../../../test/builders.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type Cluster, clusters } from '../../api/karmada.ts'
 import { placementKinds } from './cached-kinds.ts'
 
@@ -21,4 +22,12 @@ test.each<{ name: string; spec: Partial<Cluster['spec']>; want: string[] | undef
   { name: 'no zone', spec: {}, want: undefined },
 ])('a cluster is cached with $name: $want', ({ spec, want }) => {
   expect(keep?.(makeCluster('member1', spec)).spec.zones).toEqual(want)
+})
+
+test('a claim is cached with the fields that the API server drops', () => {
+  const claimKind = placementKinds.find(({ type }) => type === dataSourceClaims)
+  const keepClaim = claimKind?.keep as (claim: DataSourceClaim) => DataSourceClaim
+  const managedFields = [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:policy': {} } } }]
+  expect(keepClaim(makeClaim({}, { managedFields })).dropped).toEqual(['spec.policy'])
+  expect(keepClaim(makeClaim({ policy: {} }, { managedFields }))).not.toHaveProperty('dropped')
 })

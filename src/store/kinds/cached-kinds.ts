@@ -21,6 +21,7 @@ import { type Condition, groupOf, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
+import { droppedFields } from '../../core/data-source-claim/dropped-fields.ts'
 import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
 import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
@@ -44,7 +45,10 @@ import { injectionKinds } from './volumes.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
-  keep: keepOwn,
+  keep(claim) {
+    const dropped = droppedFields(claim)
+    return dropped.length > 0 ? { ...keepOwn(claim), dropped } : keepOwn(claim)
+  },
   indexes: {
     workload: workloadKeysOfClaim,
     selectable: selectableKeysOfClaim,
