@@ -63,7 +63,8 @@ describe('the leader keeps a registration', () => {
       name: 'that another client changed again',
       given: { history: { writtenAtMs: 0, revertedAtMs: 10_000, reverts: 1 }, nowMs: 120_000 },
       cause: 'reverted',
-      message: 'for 120 s, since another client changes it after each write; stop that client',
+      message:
+        'for 120 s, since another client changes it after each write; stop that client, or the other installation of Lodestone',
     },
   ])('$name', ({ given, cause, message }) => {
     expect(registrationTurn(input(given))).toEqual({

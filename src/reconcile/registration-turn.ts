@@ -59,9 +59,12 @@ const RULES: readonly ((input: TurnInput) => Turn | undefined)[] = [
     const pauseMs = currentPauseMs(history, nowMs)
     return pauseMs === undefined
       ? undefined
-      : keep('reverted', `for ${pauseMs / 1000} s, since another client changes it after each write; stop that client`)
+      : keep('reverted', `for ${pauseMs / 1000} s, since another client changes it after each write; ${STOP_OTHER}`)
   },
 ]
+
+/** A GitOps tool does the same as another installation on the same API server, whose Lease is in another namespace. */
+const STOP_OTHER = 'stop that client, or the other installation of Lodestone'
 
 /** Returns how long writes pause now, since another client has changed the last one soon; undefined if they do not. */
 function currentPauseMs({ revertedAtMs, reverts }: WriteHistory, nowMs: number): number | undefined {
@@ -88,10 +91,7 @@ export function keptCa(history: WriteHistory, nowMs: number): KeptRegistration |
   const pauseMs = currentPauseMs(history, nowMs)
   return pauseMs === undefined
     ? undefined
-    : keep(
-        'reverted',
-        `for ${pauseMs / 1000} s, since another client changes its CA after each write; stop that client, or the other installation of Lodestone`,
-      )
+    : keep('reverted', `for ${pauseMs / 1000} s, since another client changes its CA after each write; ${STOP_OTHER}`)
 }
 
 /** Records what is registered now: as this leader wrote it, or not. */
