@@ -40,6 +40,17 @@ describe('the API server drops', () => {
       fields: [owned({ 'f:policy': {} }, { subresource: 'status' })],
       want: [],
     },
+    {
+      name: 'the namespace of the workload',
+      fields: [owned({ 'f:workload': { 'f:name': {}, 'f:namespace': {} } })],
+      want: ['spec.workload.namespace'],
+    },
+    {
+      name: 'no field that only another CRD had',
+      spec: { policy: never },
+      fields: [owned({ 'f:priority': {}, 'f:policy': { 'f:weight': {} } })],
+      want: [],
+    },
     { name: 'no field of an invalid entry', fields: [owned({}, { fieldsV1: { 'f:spec': null } })], want: [] },
   ])('$name', ({ spec, fields, want }) => {
     expect(droppedFields(makeClaim(spec, { managedFields: fields }))).toEqual(want)
