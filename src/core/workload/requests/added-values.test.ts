@@ -201,3 +201,14 @@ describe('an update', () => {
     expect(podsOf(admit(damaged, stored).object)).toMatchObject({ volumes: MNIST })
   })
 })
+
+test('a note that a client has damaged gives the same answer when it is asked again', () => {
+  const stored = admit(manifest({ own: MNIST })).object
+  const sent = JSON.parse(JSON.stringify(stored).replace('\\"inject\\"', '\\"in?ect\\"')) as K8sObject
+  delete sent.metadata.annotations
+
+  const first = admit(sent, stored).object
+
+  expect(podsOf(first)).toEqual(NOTHING)
+  expect(admit(first, stored).object).toBe(first)
+})

@@ -46,15 +46,13 @@ export interface AddedContext {
 export function addedValues({ path, keys, metadata }: PodPlace, context: AddedContext): AddedValues {
   const { isDeclared, digest } = context
   const inPlace = metadata.annotations?.[VOLUMES_ANNOTATION]
+  const { inject, volumes } = addedNote(metadata, context)
   // A client that removes the last annotation of a user removes the whole map. The note is gone with it, and the label stays.
-  const { inject, volumes } = addedNote(
-    inPlace === undefined ? (context.storedAt(path) ?? metadata) : metadata,
-    context,
-  )
+  const isInjected = inject === true || addedNote(context.storedAt(path) ?? {}, context).inject === true
   const note = [...keys, 'annotations', ADDED_ANNOTATION]
   const isOurs = (key: string, name: string) => !isDeclared([...keys, key, name], note)
   return {
-    label: inject === true && metadata.labels?.[INJECT_LABEL] === 'true' && isOurs('labels', INJECT_LABEL),
+    label: isInjected && metadata.labels?.[INJECT_LABEL] === 'true' && isOurs('labels', INJECT_LABEL),
     annotation:
       typeof inPlace === 'string' &&
       volumes !== undefined &&
