@@ -51,9 +51,8 @@ export function openKarmadaVersion({
   /** Throws if the API server does not tell. */
   async function read(serverInfo: () => Promise<ServerInfo>): Promise<void> {
     const { bindingSchemas } = await serverInfo()
-    if (bindingSchemas) use(rulesOfSchemas(bindingSchemas))
-    else if (serves(resourceBindings))
-      throw new RequestError('the API server has not published the schemas of its bindings yet')
+    if (!bindingSchemas) throw new RequestError('the API server has not published the schemas of bindings')
+    use(rulesOfSchemas(bindingSchemas))
   }
 
   function use(found: KarmadaRules): void {
@@ -61,6 +60,16 @@ export function openKarmadaVersion({
     rules = found
     log.info({ ...found }, 'rules of Karmada changed')
     for (const changed of listeners) changed()
+  }
+
+  /** Reads the rules, and again while the API server is not available. */
+  async function waitForRules(serverInfo: () => Promise<ServerInfo>, signal: AbortSignal): Promise<void> {
+    try {
+      await repeated(() => read(serverInfo), { signal, patienceMs: PATIENCE_MS, clock })
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, UNKNOWN)
+    }
   }
 
   return {
@@ -71,10 +80,8 @@ export function openKarmadaVersion({
     isRead: () => isRead,
     async start(signal) {
       if (isRead || !readServerInfo) return
-      await repeated(() => read(readServerInfo), { signal, patienceMs: PATIENCE_MS, clock }).catch((error: unknown) => {
-        signal.throwIfAborted()
-        log.warn({ reason: error instanceof Error ? error.message : String(error) }, UNKNOWN)
-      })
+      // Only a hub has rules.
+      if (serves(resourceBindings)) await waitForRules(readServerInfo, signal)
       isRead = true
     },
     async refresh() {
