@@ -62,6 +62,46 @@ describe('a pod that has data mounted', () => {
     expect(readPodUse(makePod({}, { volumes }))).toBeUndefined()
   })
 
+  test('uses it if it mounts it as a part of the root of the node', () => {
+    const volumes = [{ name: 'all', hostPath: { path: '/' } }]
+    const volumeMounts = [{ name: 'all', mountPath: '/data', subPath: `${directory.slice(1)}/data` }]
+
+    expect(readPodUse(makePod({}, { volumes, containers: [{ name: 'main', volumeMounts }] }))).toMatchObject({
+      directories: [directory],
+    })
+  })
+
+  describe('that mounts parts of other directories costs no more than its size:', () => {
+    const part = (i: number) => ({ name: 'all', mountPath: `/${i}`, subPath: `vck-resource-${i}` })
+    const mounting = (path: string, count: number) => ({
+      volumes: [{ name: 'all', hostPath: { path } }],
+      containers: [{ name: 'main', volumeMounts: Array.from({ length: count }, (_, i) => part(i)) }],
+    })
+
+    test('1,000 parts count', () => {
+      const { directories = [] } = readPodUse(makePod({}, mounting('/var/datasets', 1100))) ?? {}
+      expect([directories.length, directories.at(-1)]).toEqual([1000, '/var/datasets/vck-resource-999'])
+    })
+
+    test('a path that no node can mount does not count', () => {
+      expect(readPodUse(makePod({}, mounting(`/${'a/'.repeat(2100)}`, 1)))).toBeUndefined()
+    })
+
+    test('its mounts are read once, and not for each volume', () => {
+      let reads = 0
+      const container = {
+        name: 'main',
+        get volumeMounts() {
+          reads++
+          return []
+        },
+      }
+      const volumes = Array.from({ length: 100 }, (_, i) => ({ name: `${i}`, hostPath: { path: `/logs/${i}` } }))
+      readPodUse(makePod({}, { volumes, containers: [container] }))
+      expect(reads).toBe(1)
+    })
+  })
+
   test('uses a claim beside a directory', () => {
     const volumes = [
       { name: 'data', hostPath: { path: `${directory}/data` } },

@@ -67,21 +67,35 @@ export function isEnded(status: PodStatus | undefined): boolean {
 
 /** A pod may mount a directory around that of a volume, such as the root of all data. Then the parts count that its containers mount. */
 function usedDirectories(spec: Pod['spec'] | undefined): string[] {
-  const used = specVolumes(spec).flatMap(({ name, hostPath }) => {
-    if (!hostPath?.path) return []
-    const whole = directoryAround(cleanHostPath(hostPath.path))
-    if (whole !== undefined) return whole
-    const parts = partialMounts(spec).filter((mount) => mount.name === name)
-    return parts.flatMap((mount) => directoryAround(mountedHostPath(hostPath.path, mount)) ?? [])
-  })
-  return [...new Set(used)]
+  const used = new Set<string>()
+  const around = new Map<string, string>()
+  for (const { name, hostPath } of specVolumes(spec)) {
+    if (!hostPath?.path) continue
+    const path = cleanHostPath(hostPath.path)
+    const directory = directoryAround(path)
+    if (directory === undefined) around.set(name, path)
+    else used.add(directory)
+  }
+  for (const mount of around.size > 0 ? partialMounts(spec) : []) {
+    const path = around.get(mount.name)
+    if (path === undefined || path.length > MAX_PATH_LENGTH) continue
+    const directory = directoryAround(mountedHostPath(path, mount))
+    if (directory !== undefined) used.add(directory)
+  }
+  return [...used]
 }
+
+/** A part of a volume has the path of the whole in memory. So a pod with many parts of a long path would need more than its own size. */
+const MAX_PARTIAL_MOUNTS = 1000
+/** In characters. Linux mounts no longer path (PATH_MAX). */
+const MAX_PATH_LENGTH = 4096
 
 /** The mounts of a part of a volume. Ephemeral containers have none: an API server rejects them (ValidateEphemeralContainers). */
 function partialMounts(spec: Pod['spec'] | undefined): VolumeMount[] {
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
     .flatMap(({ volumeMounts }) => volumeMounts ?? [])
     .filter(({ subPath, subPathExpr }) => subPath || subPathExpr)
+    .slice(0, MAX_PARTIAL_MOUNTS)
 }
 
 function usedClaims(spec: Pod['spec'] | undefined): string[] {

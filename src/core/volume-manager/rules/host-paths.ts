@@ -52,12 +52,18 @@ export function cleanHostPath(path: string): string {
     .join('/')}`
 }
 
-/** The directory of the node that a container gets by a mount of a hostPath volume. Variables in it stay as they are. */
+/**
+ * The directory of the node that a container gets by a mount of a hostPath volume. Variables in it stay as they are.
+ *
+ * @param path that of the volume, from `cleanHostPath`
+ */
 export function mountedHostPath(
   path: string,
   { subPath, subPathExpr }: Omit<VolumeMount, 'name' | 'mountPath'>,
 ): string {
-  return cleanHostPath(`${path}/${subPath || subPathExpr || ''}`)
+  const part = cleanHostPath(subPath || subPathExpr || '')
+  if (part === '/') return path
+  return path === '/' ? part : `${path}${part}`
 }
 
 /** Whether two plain paths are the same directory, or one is inside the other. */

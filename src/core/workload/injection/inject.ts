@@ -171,8 +171,9 @@ function readOnlyMounts(
     const names = new Set(volumes.filter(isData).map(({ name }) => name))
     const around = new Map(
       volumes.flatMap(({ name, hostPath }) => {
-        const hasData = hostPath !== undefined && roots.some((root) => isBelow(root, [cleanHostPath(hostPath.path)]))
-        return hasData && !names.has(name) ? [[name, hostPath.path] as const] : []
+        if (!hostPath || names.has(name)) return []
+        const path = cleanHostPath(hostPath.path)
+        return roots.some((root) => isBelow(root, [path])) ? [[name, path] as const] : []
       }),
     )
     if (names.size + around.size === 0) return given
