@@ -7,7 +7,7 @@ import { nodesWithoutRoom, replicaSize } from '../nodes/disk.ts'
 import { allowsNode, readNodeHealth, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
 import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
-import { nodesToAvoid } from '../replica/download.ts'
+import { nodesToAvoid } from '../replica/node-failures.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import type { NodeSlots } from './slots.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at } from '../../../../test/volume-builders.ts'
 import type { NodeFailure } from '../../../api/volume-status.ts'
-import { mayContinue, nodesToAvoid, recordNodeFailure } from './download.ts'
+import { mayContinue, nodesToAvoid, recordNodeFailure } from './node-failures.ts'
 
 const failed = (more: Partial<NodeFailure> = {}): NodeFailure => ({
   node: 'n1',
