@@ -109,7 +109,7 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const karmada = openKarmadaVersion({
     version: config.karmada.version,
     readServerInfo,
-    serves: (type) => store.serves(type),
+    serves: (type) => (store.unsynced().some(({ kind }) => kind === type.kind) ? undefined : store.serves(type)),
     log,
   })
   const interpreter = openInterpreter(config, store)
@@ -171,7 +171,7 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
   const admission = await listenForReviews(server, config)
 
   // The start does not wait for the caches. Decisions wait for them, and for the rules of Karmada.
-  const synced = store.start(shutdown.drained).then(() => karmada.start(shutdown.drained))
+  const synced = Promise.all([store.start(shutdown.drained), karmada.start(shutdown.drained)]).then(() => undefined)
   const loops = startLoopsAfter(synced, common, shutdown.begun)
   shutdown.add('drainStart', 'loops', loops.stop)
   if (readServerInfo) {

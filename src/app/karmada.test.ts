@@ -72,6 +72,18 @@ describe('at the start', () => {
     expect(opened.reads()).toBe(reads)
   })
 
+  test('the cache of bindings is waited for: it shows whether this is a hub', async () => {
+    const known = [undefined, undefined, true]
+    const clock = new SkippingClock()
+    const readServerInfo = () => (known.length === 1 ? recent() : refused())
+    const serves = () => (known.length > 1 ? known.shift() : known[0])
+    const karmada = openKarmadaVersion({ version: undefined, readServerInfo, serves, log, clock })
+
+    await karmada.start(new AbortController().signal)
+
+    expect([karmada.rules(), clock.skipped.length]).toEqual([newestRules, 2])
+  })
+
   test('decisions wait a minute at most', async () => {
     const { karmada, clock, start } = openWith([refused])
     await start()

@@ -1,6 +1,6 @@
 /** Knows which rules the connected Karmada has: by the configuration, or by the schemas that the API server serves. */
 import { resourceBindings } from '../api/karmada.ts'
-import { type Clock, systemClock } from '../base/time/clock.ts'
+import { type Clock, sleep, systemClock } from '../base/time/clock.ts'
 import { type KarmadaRules, newestRules, rulesOfSchemas, rulesOfVersion } from '../core/karmada-rules.ts'
 import type { ServerInfo } from '../core/server-features.ts'
 import { RequestError } from '../store/cluster/api-error.ts'
@@ -12,8 +12,8 @@ export interface KarmadaInput {
   version: string | undefined
   /** Reads what the API server is; absent if there is none, as in a folder. */
   readServerInfo: (() => Promise<ServerInfo>) | undefined
-  /** Whether the API server serves a kind. Called by `start`, with a synced store. */
-  serves: (type: typeof resourceBindings) => boolean
+  /** Whether the API server serves a kind; undefined while the cache does not know. */
+  serves: (type: typeof resourceBindings) => boolean | undefined
   log: Logger
   /** Default: the clock of the system. */
   clock?: Clock
@@ -24,7 +24,10 @@ export interface KarmadaVersion {
   rules(): KarmadaRules | undefined
   /** Whether `start` has ended, or is not needed. */
   isRead(): boolean
-  /** Reads the rules, and again while the API server is not available: for a minute at most. The store must be synced. Throws when the signal aborts. */
+  /**
+   * Waits for the cache of bindings, and for no other: another kind may lack a right. Then reads the rules, and again while the API server is not
+   * available: for a minute at most. Throws when the signal aborts.
+   */
   start(signal: AbortSignal): Promise<void>
   /** Reads the rules anew, and keeps the last ones if that fails. The report of features logs the error. */
   refresh(): Promise<void>
@@ -34,6 +37,7 @@ export interface KarmadaVersion {
 
 /** How long decisions wait for the rules at the start. A hub publishes its schemas some seconds after its objects. */
 const PATIENCE_MS = 60_000
+const CACHE_POLL_MS = 20
 
 /** Opens the rules. Without an API server and a version, they are those of the newest version. */
 export function openKarmadaVersion({
@@ -80,6 +84,10 @@ export function openKarmadaVersion({
     isRead: () => isRead,
     async start(signal) {
       if (isRead || !readServerInfo) return
+      while (serves(resourceBindings) === undefined) {
+        signal.throwIfAborted()
+        await sleep(clock, CACHE_POLL_MS, signal)
+      }
       // Only a hub has rules.
       if (serves(resourceBindings)) await waitForRules(readServerInfo, signal)
       isRead = true

@@ -49,7 +49,10 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
           store,
           propagateDeps,
           clusterScopedClaims,
-          karmadaRules: karmadaRules?.(),
+          // Only a decision on a binding needs them, and waits for them.
+          get karmadaRules() {
+            return karmadaRules?.()
+          },
           timing,
           matrix,
           loopsEnabled,

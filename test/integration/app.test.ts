@@ -210,6 +210,20 @@ describe('probes and metrics', () => {
     const waits = { status: 503, text: 'not ready: rules of Karmada not read\n' }
     await expect.poll(() => health(running, '/readyz')).toEqual(waits)
     expect((await send(running)).status, 'unknown is not old').toBe(500)
+    const ofClaim = JSON.stringify({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: {
+        uid: '1',
+        operation: 'CREATE',
+        kind: { group: dataSourceClaims.group, version: dataSourceClaims.version, kind: dataSourceClaims.kind },
+        resource: { group: dataSourceClaims.group, version: dataSourceClaims.version, resource: 'datasourceclaims' },
+        object: makeClaim(),
+      },
+    })
+    const { app, ca } = running
+    const answer = await call({ port: app.addresses.admission, ca, path: '/validate/data-source-claim', body: ofClaim })
+    expect(answer.status, 'a claim needs no rules').toBe(200)
 
     isUp = true
     await running.app.ready
