@@ -57,24 +57,15 @@ export async function writeManifest(
       if (seen % LISTED_EVERY === 0) listed(bytes, files)
       // The download fails anyway, and the message has enough examples.
       if (check.isLimitReached) break
-      const chosen = choose(object, selection)
-      if (chosen.kind === 'left-out') {
-        if (chosen.reason !== undefined) leftOut = `${store.objectUri(object.key)} ${chosen.reason}`
-        continue
-      }
-      if (chosen.kind === 'unsafe') {
-        check.refuse('UnsafeKey', `${JSON.stringify(object.key)} ${chosen.reason}`)
-        continue
-      }
-      const isFolder = chosen.kind === 'folder'
-      if (!check.add(object.key, chosen.path, isFolder)) continue
-      if (!isFolder) {
+      const entry = entryOf(object)
+      if (entry === undefined) continue
+      if (!entry.isFolder) {
         files += 1
         bytes += object.size
         if (!isCount(bytes))
           throw new MoverError('Rejected', `${store.objectUri('')}: the server lists more bytes than any disk has`)
       }
-      const line = `${JSON.stringify({ ...object, path: chosen.path, ...defined({ isFolder: isFolder || undefined }) })}\n`
+      const line = `${JSON.stringify(entry)}\n`
       hash.update(line)
       text += line
       if (text.length < WRITE_CHARACTERS) continue
@@ -88,6 +79,22 @@ export async function writeManifest(
   check.throwIfRefused()
   if (files === 0) throw nothing(store, selection, seen)
   return defined({ files, bytes, digest: hash.digest('hex'), leftOut, entries: () => readEntries(path) })
+
+  /** The line of an object; undefined if it is not part of the data, or refused. */
+  function entryOf(object: ListedObject): Entry | undefined {
+    const chosen = choose(object, selection)
+    if (chosen.kind === 'left-out') {
+      if (chosen.reason !== undefined) leftOut = `${store.objectUri(object.key)} ${chosen.reason}`
+      return undefined
+    }
+    if (chosen.kind === 'unsafe') {
+      check.refuse('UnsafeKey', `${JSON.stringify(object.key)} ${chosen.reason}`)
+      return undefined
+    }
+    const isFolder = chosen.kind === 'folder'
+    if (!check.add(object.key, chosen.path, isFolder)) return undefined
+    return { ...object, path: chosen.path, ...defined({ isFolder: isFolder || undefined }) }
+  }
 }
 
 /** The ID of an object in the journal: a hash of its key, size, ETag and path. */

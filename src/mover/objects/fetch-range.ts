@@ -217,16 +217,10 @@ function checkAnswer(
   const received = headers['etag'] === undefined ? undefined : unquoteEtag(headers['etag'])
   // Not every server supports If-Match.
   if (etag !== '' && received !== undefined && received !== etag) throw changed(what, 'its ETag changed')
-  const length = headers['content-length']
   if (status === 200) {
-    const isWhole = at === 0 && end === size
-    // A server that shuts down may ignore ranges although it supports them (Versity S3 Gateway).
-    if (!isWhole && headers['accept-ranges'] === 'bytes')
-      throw new RetryableError(`${what}: the server ignored the range`)
-    if (!isWhole && start === 0 && end === size)
-      throw new UnvalidatedRangeError(`${what}: the body ended early, and the server does not support ranges`)
-    if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not support ranges`)
+    if (at !== 0 || end !== size) throw ignoredRange(what, headers, start === 0 && end === size)
     // The same ETag with fewer bytes is the same object: the rest is requested as after a broken connection.
+    const length = headers['content-length']
     const isCutOff = etag !== '' && received === etag && Number(length) < size
     if (length !== undefined && Number(length) !== size && !isCutOff) throw otherSize(what)
     return
@@ -239,6 +233,15 @@ function checkAnswer(
   }
   if (range[3] !== '*' && Number(range[3]) !== size) throw otherSize(what)
   if (!received) throw new UnvalidatedRangeError(`${what}: the server sends a range without an ETag`)
+}
+
+/** The error for a whole object instead of a range of it. `isRest`: the object was requested whole before, and its body ended early. */
+function ignoredRange(what: string, headers: HttpResponse['headers'], isRest: boolean): Error {
+  // A server that shuts down may ignore ranges although it supports them (Versity S3 Gateway).
+  if (headers['accept-ranges'] === 'bytes') return new RetryableError(`${what}: the server ignored the range`)
+  return isRest
+    ? new UnvalidatedRangeError(`${what}: the body ended early, and the server does not support ranges`)
+    : new MoverError('Rejected', `${what}: the server does not support ranges`)
 }
 
 function otherSize(what: string): OtherSizeError {

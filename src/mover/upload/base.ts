@@ -34,23 +34,7 @@ const headerLine = ({ url }: ObjectPlace) => `lodestone uploads 1 to ${url}`
 
 /** Reads the base of a directory, and opens the record of uploads. */
 export async function openBase(place: Place, target: ObjectPlace): Promise<UploadBase> {
-  const objects = new Map<string, BaseObject>()
-  const folders = new Set<string>()
-  const record = await readRecord(place)
-  const manifest = join(place.state, 'manifest')
-  // The source is the target, or an object in it.
-  if (record?.origin.startsWith(target.url) && (await exists(manifest))) {
-    const times = new Map<string, number>()
-    for await (const one of readRecords(place)) if ('mtimeMs' in one) times.set(one.id, one.mtimeMs)
-    for await (const entry of readEntries(manifest)) {
-      // Another rule for paths would compare a file with the object of another file.
-      if (entry.isFolder) addFolders(folders, entry.key)
-      if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
-      const { key, size, etag, md5 } = entry
-      const mtimeMs = times.get(entryId(entry))
-      objects.set(key, defined({ key, size, etag, md5: md5 || undefined, mtimeMs }))
-    }
-  }
+  const { objects, folders } = await readDownloaded(place, target)
   const path = join(place.state, 'uploads')
   await makeFolder(place.state, 0o700)
   const recorded = await readUploads(path, target)
@@ -71,6 +55,27 @@ export async function openBase(place: Place, target: ObjectPlace): Promise<Uploa
     },
     close: () => log.close(),
   }
+}
+
+/** The objects and folders of the download; none if it came from elsewhere. */
+async function readDownloaded(place: Place, target: ObjectPlace) {
+  const objects = new Map<string, BaseObject>()
+  const folders = new Set<string>()
+  const record = await readRecord(place)
+  const manifest = join(place.state, 'manifest')
+  // The source is the target, or an object in it.
+  if (!record?.origin.startsWith(target.url) || !(await exists(manifest))) return { objects, folders }
+  const times = new Map<string, number>()
+  for await (const one of readRecords(place)) if ('mtimeMs' in one) times.set(one.id, one.mtimeMs)
+  for await (const entry of readEntries(manifest)) {
+    if (entry.isFolder) addFolders(folders, entry.key)
+    // Another rule for paths would compare a file with the object of another file.
+    if (entry.isFolder || entry.key !== `${target.key}${entry.path}`) continue
+    const { key, size, etag, md5 } = entry
+    const mtimeMs = times.get(entryId(entry))
+    objects.set(key, defined({ key, size, etag, md5: md5 || undefined, mtimeMs }))
+  }
+  return { objects, folders }
 }
 
 /** Adds the folders of a key, without slashes at their ends. */

@@ -1,5 +1,6 @@
 /** Walks what is below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
 import { isUtf8 } from 'node:buffer'
+import type { Dirent } from 'node:fs'
 import { escapeBytes, joinBytes, openBytes } from '../file-names.ts'
 import { asMoverError, MoverError } from '../mover-error.ts'
 import { MAX_PATH_BYTES } from '../objects/select.ts'
@@ -46,34 +47,31 @@ export async function* walk(folder: string, signal: AbortSignal): AsyncGenerator
       }
       const { entry, name } = listed
       const child = joinBytes(path, name)
-      if (!entry.isDirectory() && !entry.isFile()) {
-        yield { left: escapeBytes(child) }
-        continue
-      }
-      const reason = !isUtf8(name) ? 'is not UTF-8' : child.length > MAX_PATH_BYTES ? 'is too long' : undefined
-      if (reason !== undefined) {
-        yield { unnamed: escapeBytes(child), reason }
-        continue
-      }
-      if (entry.isDirectory()) {
-        below.push(child)
-        continue
-      }
-      const one = await seenAt(folder, child.toString())
-      if (one !== undefined) yield one
+      const walked = leftOut(entry, name, child)
+      if (walked) yield walked
+      else if (entry.isDirectory()) below.push(child)
+      else yield* seenAt(folder, child.toString())
     }
   }
 }
 
-async function seenAt(folder: string, path: string): Promise<Walked | undefined> {
+/** The result for a file or folder that is not uploaded; undefined if its path can be a key. */
+function leftOut(entry: Dirent, name: Buffer, child: Buffer): Walked | undefined {
+  if (!entry.isDirectory() && !entry.isFile()) return { left: escapeBytes(child) }
+  if (!isUtf8(name)) return { unnamed: escapeBytes(child), reason: 'is not UTF-8' }
+  return child.length > MAX_PATH_BYTES ? { unnamed: escapeBytes(child), reason: 'is too long' } : undefined
+}
+
+/** The file at a path; nothing if a pod has deleted it. */
+async function* seenAt(folder: string, path: string): AsyncGenerator<Walked> {
   try {
     const file = await openBelow(folder, path)
-    if (file === undefined) return undefined
+    if (file === undefined) return
     const { mtimeMs, size } = await file.stat().finally(() => file.close())
-    return { path, stats: { mtimeMs, size } }
+    yield { path, stats: { mtimeMs, size } }
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    return { unreadable: unreadableError(path, error) }
+    yield { unreadable: unreadableError(path, error) }
   }
 }
 

@@ -180,25 +180,31 @@ export function hostDirectory(option: string, use: HostPathUse): Rule {
     const fault = path && hostPathFault(path, use, limits)
     if (!fault) return undefined
     const { allowedRoots, localRoots } = limits
-    if (fault === 'NotPlain') {
-      return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
+    const forbidden = (message: string) => problem(field, 'Forbidden', message)
+    switch (fault) {
+      case 'NotPlain':
+        return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
+      case 'OfVolume':
+        return forbidden(`${option} cannot be inside the directory of a volume (vck-resource-…).`)
+      case 'NoRoot':
+        return forbidden(`${option} has to be one of ${localRoots.join(', ')}.`)
+      case 'NotBelow':
+        return use === 'data' ? outsideOf(allowedRoots) : forbidden(outsideOfLocal(option, path, localRoots))
     }
-    if (fault === 'OfVolume') {
-      return problem(field, 'Forbidden', `${option} cannot be inside the directory of a volume (vck-resource-…).`)
+
+    function outsideOf(roots: readonly string[]) {
+      const below = `has to be below ${roots.join(' or ')}.`
+      if (given) return forbidden(`${option} ${below}`)
+      const unset = `${option} has to be set in options: its default ${path} is not allowed. It ${below}`
+      return problem(field, 'Required', unset)
     }
-    if (fault === 'NoRoot') return problem(field, 'Forbidden', `${option} has to be one of ${localRoots.join(', ')}.`)
-    if (use === 'data') {
-      const what = given ? option : `${option} has to be set in options: its default ${path} is not allowed. It`
-      return problem(field, given ? 'Forbidden' : 'Required', `${what} has to be below ${allowedRoots.join(' or ')}.`)
-    }
-    return problem(
-      field,
-      'Forbidden',
-      localRoots.length > 0
-        ? `${option} has to be below ${localRoots.join(' or ')}.`
-        : `${option} ${path} is not allowed; add a directory for Local volumes to volumes.localRoots of the configuration.`,
-    )
   }
+}
+
+function outsideOfLocal(option: string, path: string, roots: readonly string[]): string {
+  return roots.length > 0
+    ? `${option} has to be below ${roots.join(' or ')}.`
+    : `${option} ${path} is not allowed; add a directory for Local volumes to volumes.localRoots of the configuration.`
 }
 
 export const absolutePath: Rule = whenSet('path', (path) =>

@@ -127,16 +127,27 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
   const revision = revisionOf(config)
   const isClaimed = hasClaim(config, input)
   let search = searchState(plan)
-  const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
+  const steps = set.replicas.map((replica) => {
+    const waiting = asWaiting(replica)
+    return waiting ? { next: waiting } : start(replica, config)
+  })
+  const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
+  return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }
+
+  /** The replica as it waits, with its reason; undefined if a place for its mover is searched now. */
+  function asWaiting(replica: ReplicaStatus): ReplicaStatus | undefined {
     // Only changes keep a replica of another source that is not complete, and its mover would download the present source.
-    if (replica.revision !== revision) return { next: stuck(replica, 'OtherSource') }
+    if (replica.revision !== revision) return stuck(replica, 'OtherSource')
     // Before the search for its mover, which is long for many replicas.
-    if (starter.free <= 0) return { next: isClaimed ? withoutReason(replica, KNOWN_WITHOUT_SLOT) : replica }
-    if (!mayStart(replica, plan)) return { next: replica }
-    if (!isClaimed) return { next: stuck(replica, 'NoClaim') }
-    const isPinned = replica.node !== undefined
-    if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
-    if (!isPinned && search === 'searching') return { next: replica }
+    if (starter.free <= 0) return isClaimed ? withoutReason(replica, KNOWN_WITHOUT_SLOT) : replica
+    if (!mayStart(replica, plan)) return replica
+    if (!isClaimed) return stuck(replica, 'NoClaim')
+    if (replica.node !== undefined) return undefined
+    if (search === 'unschedulable') return stuck(replica, 'NoNode')
+    return search === 'searching' ? replica : undefined
+  }
+
+  function start(replica: ReplicaStatus, config: VolumeConfig): Transition<ReplicaStatus> {
     const placement = placeMover(replica, plan, input, nodeSlots)
     if (placement === undefined) return { next: stuck(replica, 'NoNode') }
     const moverIn = (slot: number) => replicaMover({ ...transferInput(input), config, replica, placement, slot })
@@ -149,9 +160,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     if (!isStarted) return { next: stuck(replica, 'NoNode') }
     search = 'searching'
     return startDownload(replica, input)
-  })
-  const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
-  return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }
+  }
 }
 
 function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
