@@ -231,22 +231,31 @@ function openReport({ leadership, state, log, metrics }: RegistrationInput, even
   let logged: string | undefined
   let recorded: string | undefined
   return (written: number, kept: KeptRegistration | undefined): void => {
-    metrics.registrations.labels(kept ? 'kept' : written > 0 ? 'written' : 'current').inc()
-    for (const cause of Object.keys(EVENTS)) metrics.registrationKept.labels(cause).set(cause === kept?.cause ? 1 : 0)
+    count(written, kept)
     state.keep(kept?.message)
     const isWhole = !kept && leadership.current() !== undefined
     if (written > 0) log.info({ written }, isWhole ? 'webhooks registered' : 'CA of the webhooks renewed')
-    if (kept?.message !== logged) {
-      if (kept) log.warn({ cause: kept.cause, reason: kept.message }, 'registration kept')
-      else log.info('registration is as wanted again')
-      logged = kept?.message
-    }
-    // A replica that becomes the leader later has logged the reason already.
-    if (!kept) recorded = undefined
-    else if (leadership.current() && kept.message !== recorded) {
-      events.record({ kind: 'event', about: ABOUT, message: kept.message, ...EVENTS[kept.cause] })
-      recorded = kept.message
-    }
+    logChange(kept)
+    recordChange(kept)
+  }
+
+  function count(written: number, kept: KeptRegistration | undefined): void {
+    metrics.registrations.labels(kept ? 'kept' : written > 0 ? 'written' : 'current').inc()
+    for (const cause of Object.keys(EVENTS)) metrics.registrationKept.labels(cause).set(cause === kept?.cause ? 1 : 0)
+  }
+
+  function logChange(kept: KeptRegistration | undefined): void {
+    if (kept?.message === logged) return
+    if (kept) log.warn({ cause: kept.cause, reason: kept.message }, 'registration kept')
+    else log.info('registration is as wanted again')
+    logged = kept?.message
+  }
+
+  /** Only the leader records it. A replica that becomes the leader later has logged the reason already. */
+  function recordChange(kept: KeptRegistration | undefined): void {
+    if (kept && (!leadership.current() || kept.message === recorded)) return
+    if (kept) events.record({ kind: 'event', about: ABOUT, message: kept.message, ...EVENTS[kept.cause] })
+    recorded = kept?.message
   }
 }
 

@@ -7,18 +7,13 @@ export function useKeys(views: Readonly<Record<string, { key: string }>>, toggle
   useEffect(() => {
     let isGoing = false
     const press = (event: KeyboardEvent) => {
-      if (event.metaKey || event.ctrlKey || event.altKey) return
-      if (isField(event.target)) {
-        if (event.key === 'Escape') event.target.blur()
-        return
-      }
-      if (event.key === 'Enter' && isPressable(event.target)) return
+      if (event.key === 'Escape' && isField(event.target)) event.target.blur()
+      if (isForBrowser(event)) return
       const wasGoing = isGoing
       isGoing = event.key === 'g'
       const path = wasGoing && Object.keys(views).find((name) => views[name]?.key === event.key)
       if (path) return goTo(`/${path}${keptNamespace()}`)
-      const isHelp = event.key === '?' || (event.key === 'Escape' && document.querySelector('dialog[open]') !== null)
-      const run = isHelp ? toggleHelp : ACTIONS[event.key]
+      const run = actionOf(event.key, toggleHelp)
       if (!run) return
       event.preventDefault()
       run()
@@ -26,6 +21,17 @@ export function useKeys(views: Readonly<Record<string, { key: string }>>, toggle
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
+}
+
+/** Whether a key belongs to the browser: with a modifier, in a field, or on a link. */
+function isForBrowser({ key, target, metaKey, ctrlKey, altKey }: KeyboardEvent): boolean {
+  if (metaKey || ctrlKey || altKey) return true
+  return isField(target) || (isPressable(target) && key === 'Enter')
+}
+
+function actionOf(key: string, toggleHelp: () => void): (() => void) | undefined {
+  const closesHelp = key === 'Escape' && document.querySelector('dialog[open]') !== null
+  return key === '?' || closesHelp ? toggleHelp : ACTIONS[key]
 }
 
 const ACTIONS: Readonly<Record<string, () => void>> = {

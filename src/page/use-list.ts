@@ -47,23 +47,27 @@ export function useLoaded<Data>(
       isReading = true
       while (isOutdated && !abort.signal.aborted) {
         isOutdated = false
-        let waitMs = MIN_INTERVAL_MS
-        try {
-          const data = await read(abort.signal)
-          if (!abort.signal.aborted) setLoaded({ data, key, group })
-        } catch (thrown) {
-          const error = thrown as Error
-          if (abort.signal.aborted) return
-          setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message }))
-          // Otherwise the view would keep the problem until something changes.
-          if (mayPass(error)) {
-            isOutdated = true
-            waitMs = RETRY_MS
-          }
-        }
+        const waitMs = await readOnce()
         await new Promise((resolve) => setTimeout(resolve, waitMs))
       }
       isReading = false
+    }
+    /** Returns how long to wait before the next read. */
+    const readOnce = async () => {
+      try {
+        const data = await read(abort.signal)
+        if (!abort.signal.aborted) setLoaded({ data, key, group })
+      } catch (thrown) {
+        const error = thrown as Error
+        if (abort.signal.aborted) return 0
+        setLoaded((last) => ({ ...(last.key === key ? last : {}), key, group, problem: error.message }))
+        // Otherwise the view would keep the problem until something changes.
+        if (mayPass(error)) {
+          isOutdated = true
+          return RETRY_MS
+        }
+      }
+      return MIN_INTERVAL_MS
     }
     reader.current = { again }
     return () => abort.abort()

@@ -119,16 +119,24 @@ function findDataBound(
   // A key finds workloads of one kind. A policy may have 12,000 keys, and a store dozens of kinds.
   const types = new Map(workloadTypes(store).map((type) => [`${type.group}/${type.kind}`, type]))
   for (const key of selectorKeys(policy)) {
+    const found = findClaimed(key) ?? findWithVolumes(key)
+    if (found) return found
+  }
+  return undefined
+
+  function findClaimed(key: string): DataBound | 'TooLarge' | undefined {
     for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
       const workloads = workloadsFor(claim, store, scope)
       compared += workloads.reduce((sum, each) => sum + candidateCount(policy, each), 0)
       if (compared > MAX_COMPARISONS) return 'TooLarge'
       const workload = workloads.find((each) => isSelected(each, policy, store))
-      if (workload) {
-        return { workload: referenceTitle(workload), claim: keyOfObject(claim) }
-      }
+      if (workload) return { workload: referenceTitle(workload), claim: keyOfObject(claim) }
     }
+    return undefined
+  }
+
+  function findWithVolumes(key: string): DataBound | 'TooLarge' | undefined {
     const type = types.get(kindOfKey(key))
     for (const object of type ? store.byIndex(type, WORKLOADS, key) : []) {
       const workload = referenceOf(object)
@@ -136,8 +144,8 @@ function findDataBound(
       if (compared > MAX_COMPARISONS) return 'TooLarge'
       if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: referenceTitle(workload) }
     }
+    return undefined
   }
-  return undefined
 }
 
 /** Whether a policy selects a workload: by its selectors, or by the workload's binding if its labels are unknown. */

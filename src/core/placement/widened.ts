@@ -25,29 +25,32 @@ export function widenedBy(
   let compared = 0
   for (const term of affinityTerms(effectiveAffinity(result), isWorkload)) {
     if (own.isOne(term)) continue
+    const added = addedBy(term)
+    if (added === 'tooLarge') return ['*']
+    for (const name of added) widened.add(name)
+  }
+  return widened.size === 0 ? [] : [...widened].sort()
+
+  function addedBy(term: ClusterAffinity): readonly string[] | 'tooLarge' {
     const names = term.clusterNames ?? []
-    if (names.length === 0) {
-      if (!own.isEqualToOne(term)) widened.add('*')
-      continue
-    }
+    if (names.length === 0) return own.isEqualToOne(term) ? [] : ['*']
     const each = comparisons([term], 1)
+    const added: string[] = []
     let filter: ClusterFilter | undefined
-    let isOwn: boolean | undefined
     for (const name of names) {
       const isAllowed = baseFilter.allows(name)
-      compared += isAllowed ? 0 : each
-      if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
+      if (!isAllowed) compared += each
+      if (compared + baseFilter.compared() > MAX_COMPARISONS) return 'tooLarge'
       if (isAllowed) continue
       // If the result's own selectors reject a name in every version, the result does not allow it either.
       filter ??= clusterFilter(term, clusters, newestRules)
       if (!filter.allows(name)) continue
-      // A comparison reads all names of the term.
-      isOwn ??= own.isEqualToOne(term)
-      if (isOwn) break
-      widened.add(name)
+      // This comparison reads all names of the term, so it comes last, and once.
+      if (added.length === 0 && own.isEqualToOne(term)) return []
+      added.push(name)
     }
+    return added
   }
-  return widened.size === 0 ? [] : [...widened].sort()
 }
 
 /** The terms of the base, prepared to find them in the result. */

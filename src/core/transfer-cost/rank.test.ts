@@ -221,6 +221,9 @@ describe('10,000 generated fleets', () => {
     const uses = workloads.map(({ data }) => data.map(({ name }) => sets.indexOf(name)))
     const made = sets.map(() => names.map(() => 0))
     let best = Number.POSITIVE_INFINITY
+    const addCopies = (used: readonly number[], cluster: number, by: 1 | -1) => {
+      for (const set of used) (made[set] as number[])[cluster] = (made[set]?.[cluster] ?? 0) + by
+    }
     const search = (i: number, cost: number): void => {
       const used = uses[i]
       if (cost >= best) return
@@ -229,17 +232,11 @@ describe('10,000 generated fleets', () => {
         return
       }
       for (let cluster = 0; cluster < names.length; cluster++) {
-        let more = 0
-        for (const set of used) {
-          const counts = made[set] as number[]
-          if (counts[cluster] === 0) more += costs[set]?.[cluster] ?? 0
-          counts[cluster] = (counts[cluster] ?? 0) + 1
-        }
+        const copied = new Set(used.filter((set) => made[set]?.[cluster] === 0))
+        const more = [...copied].reduce((sum, set) => sum + (costs[set]?.[cluster] ?? 0), 0)
+        addCopies(used, cluster, 1)
         search(i + 1, cost + more)
-        for (const set of used) {
-          const counts = made[set] as number[]
-          counts[cluster] = (counts[cluster] ?? 0) - 1
-        }
+        addCopies(used, cluster, -1)
       }
     }
     search(0, 0)

@@ -115,8 +115,13 @@ function classifyEffect(runs: readonly string[], base: PresentStep | undefined, 
   if (now.waits) return was?.waits ? undefined : 'waits'
   const isReleased = decision.state === 'Released' && base?.state !== 'Released'
   if (was?.waits || isReleased) return 'released'
-  if (runs.length === 0)
-    return was !== undefined && isPartOf(possibleClusters(now), possibleClusters(was)) ? undefined : 'placed'
+  if (runs.length > 0) return effectWhereItRuns(runs, base, step)
+  return was !== undefined && isPartOf(possibleClusters(now), possibleClusters(was)) ? undefined : 'placed'
+}
+
+function effectWhereItRuns(runs: readonly string[], base: PresentStep | undefined, step: Step): Effect | undefined {
+  const { schedule: now, decision } = step
+  const was = base?.schedule
   const unchanged = base?.state === decision.state ? undefined : 'stays'
   if (was && goesTheSameWay(runs, was, now)) return unchanged
   const leaves = (schedule: { keeps: readonly string[] }) => runs.some((name) => !schedule.keeps.includes(name))

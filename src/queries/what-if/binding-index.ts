@@ -1,7 +1,7 @@
 /** An index of the bindings of a world: which of them a change may concern. It is built once for many questions. */
 import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
-import { type Cluster, isBinding, isPolicy, type PropagationPolicy } from '../../api/karmada.ts'
+import { type Cluster, isBinding, isPolicy, type PropagationPolicy, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, objectKey } from '../../api/meta.ts'
 import { addTo } from '../../base/multimap.ts'
 import { targetClusters } from '../../core/placement/binding-state.ts'
@@ -45,20 +45,23 @@ export async function indexBindings(world: World, signal?: AbortSignal): Promise
   const size = await forEachInSlices(placedBindings(store), (binding) => {
     signal?.throwIfAborted()
     const key = keyOfObject(binding)
-    const { spec } = binding
     const data = dataOf(binding, world)
     const coverage = unscheduled.add(key, binding, data)
     if (coverage !== 'all') {
-      const targets = targetClusters(spec)
-      for (const name of targets) addTo(byCluster, name, key)
-      const others = countsClusters(spec) ? byCluster : aroundCluster
       const around = clustersAround(binding, data, world)
       if (coverage === 'furtherClusters') for (const name of unscheduled.lastClusters(binding)) around.add(name)
-      for (const name of around) if (!targets.includes(name)) addTo(others, name, key)
+      addToClusters(key, binding.spec, around)
     }
     const policy = policyReferenceOf(binding.metadata)
     addTo(byPolicy, policy ? policyKey(policy) : NO_POLICY, key)
   })
+
+  function addToClusters(key: string, spec: ResourceBinding['spec'], around: ReadonlySet<string>): void {
+    const targets = targetClusters(spec)
+    for (const name of targets) addTo(byCluster, name, key)
+    const others = countsClusters(spec) ? byCluster : aroundCluster
+    for (const name of around) if (!targets.includes(name)) addTo(others, name, key)
+  }
 
   function* concernedByChange(change: StoreChange, supposed: ObjectStore): Generator<string, void, undefined> {
     const object = change.after ?? change.before

@@ -139,13 +139,15 @@ function* changedKeys({ type, before, after }: StoreChange, store: ObjectStore):
     return
   }
   if (isContentUnchanged(before, after)) return
-  for (const object of [before, after]) {
-    if (!object) continue
-    if (dependentType(object, store)) yield dependencyKey(object)
-    if ('dependencies' in object) yield* keysOfWorkload(object as Workload, store)
-    if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
-      for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)
-    }
+  for (const object of [before, after]) if (object) yield* keysAround(object, store)
+}
+
+/** Returns the keys that an object other than a binding concerns: its own, and those of the workloads that it is or belongs to. */
+function* keysAround(object: K8sObject, store: ObjectStore): Iterable<string> {
+  if (dependentType(object, store)) yield dependencyKey(object)
+  if ('dependencies' in object) yield* keysOfWorkload(object as Workload, store)
+  if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
+    for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)
   }
 }
 

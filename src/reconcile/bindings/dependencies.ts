@@ -12,7 +12,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
-import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
+import { type K8sObject, keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
 import { attachesAny, type Distribution, planDependenciesFinalizer, propagates } from '../../core/dependencies/needs.ts'
 import { planPropagateDeps } from '../../core/dependencies/plan-propagate-deps.ts'
 import { NOTHING, type Plan } from '../../core/plan.ts'
@@ -35,19 +35,9 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
         yield* keysOfPolicy(before as PropagationPolicy | undefined, after as PropagationPolicy | undefined, store)
         return
       }
-      if (!isBinding(type.kind)) {
-        for (const object of [before, after]) {
-          if (object && 'dependencies' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
-        }
-        return
-      }
-      for (const binding of [before, after] as (ResourceBinding | undefined)[]) {
-        if (!binding) continue
-        if (concernsUs(binding)) yield keyOfObject(binding)
-        // The finalizer of a binding changes when another binding is attached to it or released.
-        for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
-        yield* labeledClusterBindings(binding, store).map(keyOfObject)
-      }
+      const keysOf = isBinding(type.kind) ? keysOfBinding : keysOfWorkload
+      if (before) yield* keysOf(before, store)
+      if (after) yield* keysOf(after, store)
     },
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
@@ -73,6 +63,18 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
       return plan.requeueAfterMs
     },
   }
+}
+
+function* keysOfBinding(object: K8sObject, store: ObjectStore): Iterable<string> {
+  const binding = object as ResourceBinding
+  if (concernsUs(binding)) yield keyOfObject(binding)
+  // The finalizer of a binding changes when another binding is attached to it or released.
+  for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
+  yield* labeledClusterBindings(binding, store).map(keyOfObject)
+}
+
+function keysOfWorkload(object: K8sObject, store: ObjectStore): Iterable<string> {
+  return 'dependencies' in object ? bindingsOfWorkload(referenceOf(object), store).map(keyOfObject) : []
 }
 
 /** Whether Lodestone attaches dependencies to the binding; undefined if its workload is not cached. */

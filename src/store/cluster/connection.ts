@@ -1,7 +1,7 @@
 /** Connects to an API server with kubeconfig files or the service account of the pod, and supports client-node's plugins. */
 import type { RequestOptions } from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeConfig, User } from '@kubernetes/client-node'
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node'
 import { firstCharacters } from '../../base/first-characters.ts'
 import { defined } from '../../base/json.ts'
 import { certificateProblem } from '../../base/net/certificate-text.ts'
@@ -196,25 +196,37 @@ async function readCredentials(
   } catch (error) {
     throw credentialsError(config, error as NodeJS.ErrnoException)
   }
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // Token files often end with a newline, which a header must not contain.
-    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim()
-  }
-  if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
+  const headers = readHeaders(options)
   const { exec, authProvider } = config.getCurrentUser() ?? {}
   // As in client-go. Without a check, the requests would be anonymous.
   if (exec && !headers['authorization'] && !options.cert) throw credentialsError(config, new Error(NO_CREDENTIALS))
-  const { ca, cert, key, rejectUnauthorized, servername } = options as Credentials['transport']['tls']
+  const tls = readTls(options as Tls, cluster, config.getCurrentUser() ?? undefined)
+  return { headers, impersonation, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
+}
+
+type Tls = Credentials['transport']['tls']
+
+function readHeaders({ headers: given = {}, auth }: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(given)) {
+    // Token files often end with a newline, which a header must not contain.
+    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim()
+  }
+  if (auth) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`
+  return headers
+}
+
+/** Throws a CredentialsError for certificates that cannot be used. */
+function readTls({ ca, cert, key, rejectUnauthorized, servername }: Tls, cluster: Cluster, user?: User): Tls {
   const problem = ca && !cluster.skipTLSVerify ? certificateProblem(String(ca)) : undefined
   if (problem !== undefined)
     throw new CredentialsError(
       `certificate-authority of cluster ${cluster.name}: ${cluster.caFile ?? 'its data'} ${problem}`,
     )
-  const user = config.getCurrentUser()
-  const fault = user && !exec ? clientCertificateFault(user, cert, key) : undefined
+  // A plugin brings its own certificate.
+  const fault = user && !user.exec ? clientCertificateFault(user, cert, key) : undefined
   if (fault !== undefined) throw new CredentialsError(fault)
-  const tls = defined({
+  return defined({
     ca: ca || undefined,
     cert: cert || undefined,
     key: key || undefined,
@@ -222,5 +234,4 @@ async function readCredentials(
     // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   })
-  return { headers, impersonation, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
 }

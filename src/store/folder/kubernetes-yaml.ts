@@ -214,6 +214,14 @@ function isTolerated({ code, name }: YAMLParseError | YAMLWarning, at: string): 
 }
 
 const EMPTY: ReadonlySet<string> = new Set(['byte-order-mark', 'comment', 'newline', 'space'])
+/** Lexemes of the lexer that stand for no text. */
+const MARKS: ReadonlySet<string> = new Set(['scalar', 'doc-mode', 'flow-error-end'])
+const FLOW_LEVELS: Readonly<Record<string, number>> = {
+  'flow-map-start': 1,
+  'flow-seq-start': 1,
+  'flow-map-end': -1,
+  'flow-seq-end': -1,
+}
 const TABS = 'Tabs are not allowed as indentation'
 
 /** Finds what YAML 1.2 allows and kubectl rejects: directives, an end marker before any content, tabs, and some texts in brackets. */
@@ -237,25 +245,42 @@ class TokenGuard {
 
   observe(lexeme: string): void {
     const type = this.#isScalar ? 'scalar-source' : (CST.tokenType(lexeme) ?? '')
-    const isMark = type === 'scalar' || type === 'doc-mode' || type === 'flow-error-end'
     this.#isScalar = type === 'scalar'
-    if (isMark) return
-    if (type === 'directive-line') this.#report(0, 'directives such as %YAML are not supported; remove the line')
+    if (MARKS.has(type)) return
+    this.#check(lexeme, type)
+    this.#follow(lexeme, type)
+    this.#offset += lexeme.length
+  }
+
+  #check(lexeme: string, type: string): void {
+    switch (type) {
+      case 'directive-line':
+        this.#report(0, 'directives such as %YAML are not supported; remove the line')
+        break
+      case 'doc-end':
+        if (!this.#hasContent) this.#report(0, 'there is no document before ...; remove the line')
+        break
+      case 'scalar-source':
+        if (this.#header !== undefined) this.#checkBlockText(lexeme, this.#header)
+        else if (this.#flowLevel > 0) this.#checkFlowText(lexeme)
+        break
+      case 'space':
+        if (this.#mayBeginKey && this.#flowLevel === 0) this.#checkSpace(lexeme)
+    }
+  }
+
+  /** Moves on behind a lexeme. */
+  #follow(lexeme: string, type: string): void {
     this.isAtEnd = type === 'doc-end' && this.#hasContent
-    if (type === 'doc-end' && !this.#hasContent) this.#report(0, 'there is no document before ...; remove the line')
-    if (!EMPTY.has(type)) this.#hasContent = true
     const isBlockText = type === 'scalar-source' && this.#header !== undefined
-    if (isBlockText) this.#checkBlockText(lexeme, this.#header ?? '')
-    else if (type === 'scalar-source' && this.#flowLevel > 0) this.#checkFlowText(lexeme)
-    else if (type === 'space' && this.#mayBeginKey && this.#flowLevel === 0) this.#checkSpace(lexeme)
-    if (type === 'block-scalar-header') this.#header = lexeme
-    else if (!EMPTY.has(type)) this.#header = undefined
-    if (type === 'flow-map-start' || type === 'flow-seq-start') this.#flowLevel += 1
-    if (type === 'flow-map-end' || type === 'flow-seq-end') this.#flowLevel = Math.max(0, this.#flowLevel - 1)
+    if (!EMPTY.has(type)) {
+      this.#hasContent = true
+      this.#header = type === 'block-scalar-header' ? lexeme : undefined
+    }
+    this.#flowLevel = Math.max(0, this.#flowLevel + (FLOW_LEVELS[type] ?? 0))
     if (type !== 'space' && type !== 'comment')
       this.#mayBeginKey = lexeme.endsWith('\n') || type === 'seq-item-ind' || type === 'explicit-key-ind'
     this.#block.observe(lexeme, isBlockText ? 'block-scalar' : type, this.#flowLevel > 0)
-    this.#offset += lexeme.length
   }
 
   #checkSpace(space: string): void {

@@ -71,30 +71,36 @@ export function parseManifests(text: string, file: string, options: ParseManifes
   function readValue(value: unknown, node: Node | undefined, document: Document, depth: number): void {
     const target = isAlias(node) ? node.resolve(document) : node
     const place = node ?? target
-    const start = place?.range?.[0]
     if (value === null || value === undefined) return
     const items = listItems(value)
-    if (items === undefined) {
-      const mistake = findMistake(value, options)
-      // The edge of all manifests: behind it, a field without a value is absent, as behind an API server.
-      const find = place && ((path: string) => fieldPosition(path, place, document, lines))
-      if (mistake === undefined) {
-        parsed.manifests.push({
-          object: withoutNulls(value as K8sObject),
-          file,
-          ...positionAt(start, lines),
-          ...defined({ positionOf: (options.positions && find) || undefined }),
-        })
-      } else report(start, mistake)
-    } else if (depth >= MAX_LIST_DEPTH) {
-      report(start, `lists are nested deeper than ${MAX_LIST_DEPTH}`)
-    } else {
-      const sequence = isMap(target) ? target.get('items', true) : undefined
-      for (const [index, item] of items.entries()) {
-        const itemNode = isSeq(sequence) ? (sequence.items[index] as Node | undefined) : target
-        readValue(item, itemNode, document, depth + 1)
-      }
+    if (items === undefined) readObject(value, place, document)
+    else if (depth >= MAX_LIST_DEPTH) report(place?.range?.[0], `lists are nested deeper than ${MAX_LIST_DEPTH}`)
+    else readItems(items, target, document, depth + 1)
+  }
+
+  function readItems(items: unknown[], list: Node | undefined, document: Document, depth: number): void {
+    const sequence = isMap(list) ? list.get('items', true) : undefined
+    for (const [index, item] of items.entries()) {
+      const node = isSeq(sequence) ? (sequence.items[index] as Node | undefined) : list
+      readValue(item, node, document, depth)
     }
+  }
+
+  function readObject(value: unknown, place: Node | undefined, document: Document): void {
+    const start = place?.range?.[0]
+    const mistake = findMistake(value, options)
+    if (mistake !== undefined) {
+      report(start, mistake)
+      return
+    }
+    const find = place && ((path: string) => fieldPosition(path, place, document, lines))
+    parsed.manifests.push({
+      // The edge of all manifests: behind it, a field without a value is absent, as behind an API server.
+      object: withoutNulls(value as K8sObject),
+      file,
+      ...positionAt(start, lines),
+      ...defined({ positionOf: (options.positions && find) || undefined }),
+    })
   }
 }
 
