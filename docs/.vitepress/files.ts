@@ -3,24 +3,29 @@ import { cpSync, globSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 
+type InlineTokens = NonNullable<ReturnType<MarkdownRenderer['parse']>[number]['children']>
+
 /** Where the files of the repository are on the web, up to its root. Without it, links to files become text with the path. */
 const source = process.env['DOCS_SOURCE_URL']?.replace(/\/$/, '')
 
 /** A plugin of markdown-it, which changes the links that leave docs. */
 export function linkToFiles(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('link-to-files', ({ tokens, env }) => {
-    for (const { children } of tokens) {
-      let tag = 'a'
-      for (const token of children ?? []) {
-        if (token.type === 'link_close') token.tag = tag
-        if (token.type !== 'link_open') continue
-        const path = fileOf(dirname(env.relativePath), token.attrGet('href') ?? '')
-        tag = path === undefined || source !== undefined ? 'a' : 'span'
-        token.tag = tag
-        if (path !== undefined) token.attrs = source === undefined ? [['title', path]] : [['href', `${source}/${path}`]]
-      }
-    }
+    for (const { children } of tokens) changeLinks(children ?? [], dirname(env.relativePath))
   })
+}
+
+/** Makes links to files text if it is not known where these are. */
+function changeLinks(tokens: InlineTokens, folder: string): void {
+  let tag = 'a'
+  for (const token of tokens) {
+    if (token.type === 'link_open') {
+      const path = fileOf(folder, token.attrGet('href') ?? '')
+      tag = path === undefined || source !== undefined ? 'a' : 'span'
+      if (path !== undefined) token.attrs = source === undefined ? [['title', path]] : [['href', `${source}/${path}`]]
+    }
+    if (token.type === 'link_open' || token.type === 'link_close') token.tag = tag
+  }
 }
 
 /** The path in the repository, if a link leaves docs. */

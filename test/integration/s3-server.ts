@@ -82,14 +82,19 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     if (isRefused(seen, fault)) return refuse(response, 412, 'PreconditionFailed')
     if (seen.method === 'PUT') return put(seen, body, fault, response)
     if (seen.method === 'POST') return post(seen, fault, response)
-    if (seen.method === 'DELETE') {
-      uploads.delete(seen.query.get('uploadId') ?? '')
-      return void response.writeHead(204).end()
-    }
-    if (seen.key !== '') return get(seen, fault, response)
-    if (seen.method === 'HEAD') return void response.writeHead(200, { 'x-amz-bucket-region': 'eu-north-1' }).end()
-    if ('ignore' in fault && fault.ignore === 'token') seen.query.delete('continuation-token')
-    response.end(list(seen.query))
+    if (seen.method === 'DELETE') return abortUpload(seen, response)
+    return seen.key === '' ? describeBucket(seen, fault, response) : get(seen, fault, response)
+  }
+
+  function describeBucket({ method, query }: SeenRequest, fault: Fault, response: ServerResponse): void {
+    if (method === 'HEAD') return void response.writeHead(200, { 'x-amz-bucket-region': 'eu-north-1' }).end()
+    if ('ignore' in fault && fault.ignore === 'token') query.delete('continuation-token')
+    response.end(list(query))
+  }
+
+  function abortUpload({ query }: SeenRequest, response: ServerResponse): void {
+    uploads.delete(query.get('uploadId') ?? '')
+    response.writeHead(204).end()
   }
 
   /** Whether the condition of a write is not true. */
@@ -132,10 +137,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     // RFC 9110: a range that ends before it begins is ignored.
     const range = given && Number(given[1]) <= Number(given[2]) ? given : null
     const [start, end] = range === null ? [0, object.body.length] : [Number(range[1]), Number(range[2]) + 1]
-    let body = object.body.subarray(start, end)
-    if ('endAfter' in fault) body = body.subarray(0, fault.endAfter)
-    if ('corrupt' in fault && body.length > 0)
-      body = Buffer.concat([Buffer.from([(body[0] ?? 0) ^ 1]), body.subarray(1)])
+    const body = damaged(object.body.subarray(start, end), fault)
     response.writeHead(range === null ? 200 : 206, {
       ...object.headers,
       etag: `"${object.etag}"`,
@@ -150,6 +152,12 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     const sent = body.subarray(0, fault.breakAfter)
     state.bodyBytes += sent.length
     response.write(sent, () => response.destroy())
+  }
+
+  function damaged(body: Buffer, fault: Fault): Buffer {
+    if ('endAfter' in fault) return body.subarray(0, fault.endAfter)
+    if (!('corrupt' in fault) || body.length === 0) return body
+    return Buffer.concat([Buffer.from([(body[0] ?? 0) ^ 1]), body.subarray(1)])
   }
 
   /** With a KMS key, an ETag is no checksum. */

@@ -115,28 +115,30 @@ export class Replica extends CachedStore implements ObjectStore {
     for (let i = 0; i < count; i++) {
       const change = this.#feed.take(kind)
       if (!change) return
-      const { before, after } = change
-      const object = after ?? before
       for (const kindCache of this.kindCaches.values()) {
-        const { type, cache } = kindCache
-        if (type.kind !== kind) continue
-        if (!object) {
-          this.#servedChanged(kindCache)
-          continue
-        }
-        if (!isOf(type)(object) || this.#isUnavailable(type)) continue
-        const isEnd = endsObject(kindCache, after ? 'MODIFIED' : 'DELETED', object as K8sObject)
-        if (isEnd && !this.#api.isEstablished(kind)) {
-          this.#setGone(type, 'Terminating')
-          continue
-        }
-        if (kind === 'Cluster') this.#receiveCluster(after as Cluster | undefined, before as Cluster | undefined)
-        const published = after
-          ? cache.put(kindCache.keep(after as K8sObject))
-          : cache.remove(object.metadata.namespace, object.metadata.name ?? '')
-        if (published) this.publish(type, published)
+        if (kindCache.type.kind === kind) this.#receive(kindCache, change.before, change.after)
       }
     }
+  }
+
+  #receive(kindCache: KindCache, before: K8sObject | undefined, after: K8sObject | undefined): void {
+    const { type, cache } = kindCache
+    const object = after ?? before
+    if (!object) {
+      this.#servedChanged(kindCache)
+      return
+    }
+    if (!isOf(type)(object) || this.#isUnavailable(type)) return
+    const isEnd = endsObject(kindCache, after ? 'MODIFIED' : 'DELETED', object)
+    if (isEnd && !this.#api.isEstablished(type.kind)) {
+      this.#setGone(type, 'Terminating')
+      return
+    }
+    if (type.kind === 'Cluster') this.#receiveCluster(after as Cluster | undefined, before as Cluster | undefined)
+    const published = after
+      ? cache.put(kindCache.keep(after))
+      : cache.remove(object.metadata.namespace, object.metadata.name ?? '')
+    if (published) this.publish(type, published)
   }
 
   // Sends a write to the webhooks of its kind, as kube-apiserver does. Returns the admitted object, and throws DeniedError.
