@@ -41,6 +41,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   if (
     memory.isLost &&
     !binding.spec.clusters?.length &&
+    !isScaledToZero(binding) &&
     schedule(withAffinities(binding, base), clusters).kind === 'fit'
   ) {
     throw new Violation(

@@ -98,7 +98,7 @@ function deleteAny(world: World, random: Random): AskedAction | undefined {
 }
 
 export interface Asked {
-  // The clusters of each binding before the action.
+  // The clusters of each binding before the action, without those that the scheduler has overlooked.
   before: ReadonlyMap<string, readonly string[]>
   changes: ReadonlyMap<string, WorkloadChange>
 }
@@ -126,9 +126,17 @@ export async function ask(world: World, action: AskedAction): Promise<Asked> {
       `the index gives ${describe(answer.changes)}; all bindings give ${describe(all.changes)}`,
     )
   return {
-    before: clustersOfBindings(world),
+    before: new Map(
+      [...clustersOfBindings(world)].filter(([, names]) => !names.some((name) => isLeaving(world, name))),
+    ),
     changes: new Map(answer.changes.map((change) => [bindingKey(change), change])),
   }
+}
+
+// Whether a cluster is being deleted. A workload at rest that still runs there is in an overflow tier of its group. The scheduler compares a
+// changed cluster with the group alone (event_handler.go, enqueueAffectedBindings), and moves the workload after any other change.
+function isLeaving(world: World, name: string): boolean {
+  return world.api.get('Cluster', undefined, name)?.metadata.deletionTimestamp !== undefined
 }
 
 function describe(changes: readonly WorkloadChange[]): string {
