@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { Placement } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
-import { maxClusters, spreadCheck } from './spread.ts'
+import { canKeepAll, maxClusters, spreadCheck } from './spread.ts'
 
 const clusters = lookup(
   makeCluster('c1', { region: 'eu', zones: ['eu-1'] }),
@@ -181,4 +181,38 @@ test.each<{ name: string; placement: Placement | undefined; want: number | undef
   },
 ])('with $name, a workload may run in $want clusters', ({ placement, want }) => {
   expect(maxClusters(placement)).toBe(want)
+})
+
+test.each<{ name: string; constraints: NonNullable<Placement['spreadConstraints']>; kept: string[]; want: boolean }>([
+  { name: 'no constraint limits nothing', constraints: [], kept: ['c1', 'c2', 'c3', 'c4'], want: true },
+  { name: 'two clusters are not above two', constraints: [by('cluster', 1, 2)], kept: ['c1', 'c2'], want: true },
+  { name: 'two clusters are above one', constraints: [by('cluster', 1, 1)], kept: ['c1', 'c2'], want: false },
+  { name: 'two regions are above one', constraints: [by('region', 1, 1)], kept: ['c1', 'c2'], want: false },
+  { name: 'two regions stay if two are needed', constraints: [by('region', 2, 2)], kept: ['c1', 'c2'], want: true },
+  {
+    name: 'two regions are more than one that is enough',
+    constraints: [by('region', 1, 2)],
+    kept: ['c1', 'c2'],
+    want: false,
+  },
+  {
+    name: 'two regions stay if each has too few clusters',
+    constraints: [by('region', 1, 2), by('cluster', 3, 3)],
+    kept: ['c1', 'c2', 'c4'],
+    want: true,
+  },
+  {
+    name: 'without a constraint by cluster, a region gets one',
+    constraints: [by('region', 1, 1)],
+    kept: ['c2', 'c4'],
+    want: false,
+  },
+  {
+    name: 'with a constraint by cluster, a region gets more',
+    constraints: [by('region', 1, 1), by('cluster', 1, 2)],
+    kept: ['c2', 'c4'],
+    want: true,
+  },
+])('where copies can stay: $name', ({ constraints: spreadConstraints, kept, want }) => {
+  expect(canKeepAll(kept, ['c1', 'c2', 'c4'], { spreadConstraints }, clusters)).toBe(want)
 })

@@ -27,10 +27,10 @@ export function spreadCheck(placement: Placement, clusters: ClusterLookup | unde
   const { spreadConstraints = [] } = placement
   if (spreadConstraints.length === 0) return UNCONSTRAINED
   const byField = groupsByField(spreadConstraints)
-  const needed = clusters ? NEEDED_FIELDS.filter((field) => byField.has(field)) : []
+  const needed = neededFields(byField, clusters)
   const select = ignoresGroups(placement) ? undefined : spreadSelection(byField, clusters)
   return (names) => {
-    const candidates = needed.length === 0 ? names : names.filter((name) => hasFields(name, needed, clusters))
+    const candidates = withFields(names, needed, clusters)
     if (candidates.length === 0 && names.length > 0) {
       return `spread constraint requires clusters with a ${needed.join(' and a ')}, the clusters with the data have none`
     }
@@ -47,9 +47,26 @@ function groupsByField(constraints: NonNullable<Placement['spreadConstraints']>)
   return byField
 }
 
-function hasFields(name: string, fields: readonly string[], clusters: ClusterLookup | undefined): boolean {
-  const cluster = clusters?.(name)
-  return cluster !== undefined && fields.every((field) => fieldValues(field, cluster).length > 0)
+/** The clusters that have the fields by which a placement spreads. The scheduler accepts no others. */
+export function spreadCandidates(
+  names: readonly string[],
+  { spreadConstraints = [] }: Placement,
+  clusters: ClusterLookup | undefined,
+): readonly string[] {
+  if (spreadConstraints.length === 0) return names
+  return withFields(names, neededFields(groupsByField(spreadConstraints), clusters), clusters)
+}
+
+function neededFields(byField: ReadonlyMap<string, Groups>, clusters: ClusterLookup | undefined): readonly string[] {
+  return clusters ? NEEDED_FIELDS.filter((field) => byField.has(field)) : []
+}
+
+function withFields(names: readonly string[], fields: readonly string[], clusters: ClusterLookup | undefined) {
+  if (fields.length === 0) return names
+  return names.filter((name) => {
+    const cluster = clusters?.(name)
+    return cluster !== undefined && fields.every((field) => fieldValues(field, cluster).length > 0)
+  })
 }
 
 function spreadSelection(byField: ReadonlyMap<string, Groups>, clusters: ClusterLookup | undefined): SpreadCheck {
@@ -84,11 +101,46 @@ function byRegion(
     const sizes = clusters && regionSizes(names, clusters)
     const regions = sizes?.length ?? names.length
     if (regions < minGroups) return tooFew(minGroups, 'region', regions)
-    const most = sizes?.slice(0, maxGroups).reduce((sum, size) => sum + size, 0) ?? names.length
+    const most = sizes ? sumOf(sizes.slice(0, maxGroups)) : names.length
     return most < minClusters
       ? `spread constraints require at least ${minClusters} clusters in at most ${maxGroups} region groups, the clusters with the data have ${most}`
       : undefined
   }
+}
+
+/**
+ * Whether the scheduler can leave a workload in all of its clusters. It cannot if they are more clusters or regions than it selects. Of the regions,
+ * it selects no more than are needed for `minGroups` of the constraints (select_groups.go, findFeasiblePaths). Without a constraint by cluster, it
+ * selects one cluster of each region.
+ *
+ * @param kept the clusters in which it runs
+ * @param accepted the clusters that accept it, those in which it runs included
+ */
+export function canKeepAll(
+  kept: readonly string[],
+  accepted: readonly string[],
+  placement: Placement,
+  clusters: ClusterLookup | undefined,
+): boolean {
+  const { spreadConstraints = [] } = placement
+  if (spreadConstraints.length === 0 || ignoresGroups(placement)) return true
+  const byField = groupsByField(spreadConstraints)
+  const { minGroups: least, maxGroups: most } = byField.get('cluster') ?? { minGroups: 0, maxGroups: 0 }
+  const region = byField.get('region')
+  if (!region) return kept.length <= most
+  if (!clusters) return kept.length <= Math.max(region.maxGroups, most)
+  const regionOf = (name: string) => clusters(name)?.spec.region
+  const own = new Set(kept.map(regionOf))
+  const [, ...others] = regionSizes(
+    accepted.filter((name) => own.has(regionOf(name))),
+    clusters,
+  )
+  const isOneTooMany = own.size > region.minGroups && sumOf(others) >= least
+  return own.size <= region.maxGroups && !isOneTooMany && kept.length <= Math.max(own.size, most)
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
 }
 
 /** The number of clusters in each region, the largest first. */

@@ -50,6 +50,14 @@ interface Given {
 }
 
 const FLEET = [makeCluster('m1'), makeCluster('m2'), makeCluster('m3')]
+const REGIONS = [
+  makeCluster('m1', { region: 'eu' }),
+  makeCluster('m2', { region: 'us' }),
+  makeCluster('m3', { region: 'ap' }),
+]
+const byRegion = (minGroups: number, maxGroups: number) => ({
+  spreadConstraints: [{ spreadByField: 'region', minGroups, maxGroups }],
+})
 const runningIn = (of: string[]) => (of.length > 0 ? { clusters: of.map((name) => ({ name })) } : {})
 /** The annotations of a binding whose policy is known, and whose placement the scheduler applied last. */
 const applied = (placement: Placement): ObjectMeta => ({
@@ -267,6 +275,43 @@ const CASES: Given[] = [
     runs: ['m1', 'm2'],
     isQueued: true,
     want: { keeps: ['m1', 'm2'], among: [] },
+  },
+  {
+    name: 'copies above a new maximum are removed from one of their clusters',
+    placement: { ...names('m1', 'm2', 'm3'), ...atMost(2) },
+    before: names('m1', 'm2', 'm3'),
+    runs: ['m1', 'm2', 'm3'],
+    want: { keeps: [], among: ['m1', 'm2', 'm3'], takesAll: false },
+  },
+  {
+    name: 'divided replicas leave clusters above a new maximum',
+    placement: { ...names('m1', 'm2', 'm3'), ...divided, ...atMost(1) },
+    before: { ...names('m1', 'm2', 'm3'), ...divided },
+    runs: ['m1', 'm2'],
+    want: { keeps: [], among: ['m1', 'm2'], takesAll: false },
+  },
+  {
+    name: 'fixed weights ignore a maximum',
+    placement: { ...names('m1', 'm2'), ...weighted, ...atMost(1) },
+    before: { ...names('m1', 'm2'), ...weighted },
+    runs: ['m1', 'm2'],
+    want: { keeps: ['m1', 'm2'] },
+  },
+  {
+    name: 'copies above a new maximum of regions are removed, and another region may be chosen',
+    placement: { ...names('m1', 'm2', 'm3'), ...byRegion(1, 1) },
+    before: names('m1', 'm2', 'm3'),
+    runs: ['m1', 'm2'],
+    clusters: REGIONS,
+    want: { keeps: [], among: ['m1', 'm2', 'm3'], takesAll: false },
+  },
+  {
+    name: 'a copy leaves a cluster without a region if copies are spread by region',
+    placement: { ...names('m1', 'm2'), ...byRegion(1, 1) },
+    before: names('m1', 'm2'),
+    runs: ['m1', 'm2'],
+    clusters: [makeCluster('m1', { region: 'eu' }), makeCluster('m2')],
+    want: { keeps: ['m1'], among: [] },
   },
   {
     name: 'copies stay where they are if a spread constraint cannot be met',

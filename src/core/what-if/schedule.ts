@@ -16,7 +16,7 @@ import {
   targetClusters,
 } from '../placement/binding-state.ts'
 import { withoutClusters } from '../placement/cluster-filter.ts'
-import { maxClusters, minClusters, spreadCheck } from '../placement/spread.ts'
+import { canKeepAll, maxClusters, minClusters, spreadCandidates, spreadCheck } from '../placement/spread.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import { findEviction } from './evict.ts'
@@ -68,7 +68,7 @@ export function predictSchedule({ binding, before, fleet, isQueued }: ScheduleIn
   // The scheduler retries after an error, and leaves the clusters as they are.
   if (found.kind === 'error') return targets.length > 0 ? stays(targets) : { ...stays([]), problem: found.reason }
   if (found.kind === 'noFit') return { ...stays([]), problem: found.reason }
-  return choose(binding, before, found)
+  return choose(binding, before, found, fleet)
 }
 
 const WITHOUT_POLICY = 'no policy selects it, so the scheduler ignores it until a cluster changes'
@@ -86,12 +86,16 @@ function choose(
   binding: ResourceBinding,
   before: ResourceBinding | undefined,
   { names, group }: Extract<Candidates, { kind: 'fit' }>,
+  fleet: Fleet,
 ): Schedule {
   const { spec } = binding
   const targets = targetClusters(spec).toSorted()
   const keeps = targets.filter((name) => names.includes(name))
   const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
   const result = defined({ keeps, waits: false, group })
+  // By cluster, the present ones have the highest scores. A region without a present cluster may have a higher score than one with it.
+  if (!canKeepAll(keeps, names, spec.placement ?? {}, fleet.clusters))
+    return { ...result, keeps: [], among: isSpreadByRegion(spec) ? names : keeps, takesAll: false }
   if (!isDivided(spec)) {
     const most = maxClusters(spec.placement) ?? Number.POSITIVE_INFINITY
     const among = keeps.length >= most ? [] : others
@@ -108,6 +112,10 @@ function choose(
     (schedulingFailure(binding) === undefined || hasAllReplicas(spec))
   const among = isComplete && !isDividedAnew(spec, before?.spec) ? [] : others
   return { ...result, among, takesAll: among.length === 1 && keeps.length === 0 }
+}
+
+function isSpreadByRegion({ placement }: BindingSpec): boolean {
+  return placement?.spreadConstraints?.some(({ spreadByField }) => spreadByField === 'region') === true
 }
 
 /** Whether the clusters have all replicas: then the scheduler moves none of them (pkg/scheduler/core/assignment.go, assignByDynamicStrategy). */
@@ -175,7 +183,10 @@ function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
   for (const group of groupsToTry(binding, fleet)) {
     const accepted = acceptedIn(group, spec, refuses)
     const reason = accepted.length > 0 ? spread(accepted) : undefined
-    if (accepted.length > 0 && reason === undefined) return { kind: 'fit', names: accepted, group: group.name }
+    if (accepted.length > 0 && reason === undefined) {
+      const names = spreadCandidates(accepted, spec.placement ?? {}, fleet.clusters)
+      return { kind: 'fit', names, group: group.name }
+    }
     failure ??=
       reason === undefined
         ? { kind: 'noFit', reason: describeRefusals(group.allowed(), refuses) }
