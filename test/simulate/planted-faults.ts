@@ -179,8 +179,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: 'if (!isRefused && !hasNoChoice(stored)) return undefined',
-    replacement: 'if (!isRefused) return undefined',
+    search: 'if (!isNoFit && !hasNoChoice(stored)) return undefined',
+    replacement: 'if (!isNoFit) return undefined',
     breaks: 'room: a workload that has lost its cluster waits for room with its data',
     guarantees: ['runs-nowhere'],
   },

@@ -6,9 +6,10 @@ import {
   makeCluster,
   makeInput,
   makePolicyInput,
+  NOW,
   unknown,
 } from '../../../test/builders.ts'
-import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../api/karmada.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { baseCandidates, differsFromPolicy } from './base.ts'
 import { decideBinding } from './decide.ts'
@@ -460,6 +461,23 @@ describe('a lazy policy that changed since it was applied', () => {
     const alone = { ...evicted, metadata: { ...evicted.metadata, ...stored(one('member2')).metadata } }
     const given = { binding: alone, stored: alone, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given)).toEqual({ base: one('member2'), affinity: one('member2') })
+  })
+
+  test.each(['NoClusterFit', 'Unschedulable'])('does not keep a lost workload from its base after %s', (reason) => {
+    const narrowed = stored(one('member1', 'member2'), 'member1')
+    const applied = { [APPLIED_PLACEMENT_ANNOTATION]: JSON.stringify(narrowed.spec.placement) }
+    const refused = {
+      ...narrowed,
+      metadata: { ...narrowed.metadata, annotations: { ...narrowed.metadata.annotations, ...applied } },
+      status: {
+        lastScheduledTime: new Date(NOW).toISOString(),
+        conditions: [{ type: 'Scheduled', status: 'False' as const, reason }],
+      },
+    }
+    const clusters = lookup(makeCluster('member1'), makeCluster('member2'))
+    const policy = lazy(one('member1'))
+    const given = { binding: refused, stored: refused, claims: [located(['member1'])], clusters, policy }
+    expect(outcome(given)).toEqual({ base: one('member1', 'member2'), affinity: one('member1', 'member2') })
   })
 
   test('does not apply to a workload that may stay in its cluster', () => {

@@ -8,7 +8,7 @@ import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { decidePlacement } from './decide-placement.ts'
-import { isUnfit, narrowBase } from './narrow-to-fit.ts'
+import { isRefused, isUnfit, narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'
 import { policyReferenceOf } from './policy.ts'
@@ -82,8 +82,8 @@ function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): Decision
 function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
   const { policy, isScheduled, storedAnnotations } = parsed
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed) || !isUnfit(parsed, affinity))
-    return undefined
+  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed)) return undefined
+  if (!isUnfit(parsed, affinity) && !isRefused(parsed, affinity)) return undefined
   const decision = decidePlacement(parsed, base)
   return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
 }

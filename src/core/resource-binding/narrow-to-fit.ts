@@ -1,10 +1,22 @@
 /** Narrows the base of a binding to clusters of which Karmada's scheduler accepts at least one. */
-import type { BindingSpec, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import {
+  APPLIED_PLACEMENT_ANNOTATION,
+  type BindingSpec,
+  type Placement,
+  type PlacementAffinity,
+} from '../../api/karmada.ts'
 import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
-import { withAffinity } from '../placement/affinity.ts'
-import { isDivided, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
+import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
+import {
+  hasNoChoice,
+  hasNoFit,
+  hasTarget,
+  isDivided,
+  occupiedClusters,
+  targetClusters,
+} from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
@@ -13,6 +25,7 @@ import { placementFilter } from '../placement/placement-filter.ts'
 import { maxClusters, spreadCheck } from '../placement/spread.ts'
 import { weightCheck } from '../placement/weights.ts'
 import { rankedFigure } from '../transfer-cost/rank.ts'
+import { parseAnnotation } from './annotations.ts'
 import type { ParsedInput } from './parse-input.ts'
 import { groupNameRound } from './placement-decision.ts'
 
@@ -147,6 +160,21 @@ export function isUnfit(
     isWorkload: usesOverflow,
     observedGroup,
   })
+}
+
+/**
+ * Whether the scheduler has tried this affinity for a workload that has no cluster, and has found none. It records a placement that no cluster fits.
+ * One among whose clusters it could not choose is the stored one.
+ */
+export function isRefused({ binding, stored }: ParsedInput, affinity: PlacementAffinity): boolean {
+  if (!stored || hasTarget(binding.spec)) return false
+  if (hasNoChoice(stored)) return jsonEqual(effectiveAffinity(stored.spec.placement), affinity)
+  const applied = binding.metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
+  return (
+    hasNoFit(stored) &&
+    applied !== undefined &&
+    jsonEqual(parseAnnotation(applied), withAffinity(binding.spec.placement ?? {}, affinity))
+  )
 }
 
 /** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */

@@ -1,8 +1,8 @@
 /** The rules of a workload that runs: it moves, stays, is relaxed, or returns to its data. It is never left without a cluster. */
 
-import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../../api/karmada.ts'
+import type { PlacementAffinity } from '../../../api/karmada.ts'
 import { defined, jsonEqual } from '../../../base/json.ts'
-import { effectiveAffinity, withAffinity } from '../../placement/affinity.ts'
+import { effectiveAffinity } from '../../placement/affinity.ts'
 import {
   evictedClusters,
   hasNoChoice,
@@ -14,10 +14,10 @@ import {
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
 import { skipsFirstGroup } from '../../placement/group-names.ts'
 import { placementFilter } from '../../placement/placement-filter.ts'
-import { type LocalityAnnotation, parseAnnotation } from '../annotations.ts'
+import type { LocalityAnnotation } from '../annotations.ts'
 import { stateSince } from '../hold.ts'
 import { describeUnlocated, nowhere, unresolved, whereIs } from '../hold-cause.ts'
-import { type FittingNarrowing, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
+import { type FittingNarrowing, isRefused, type Misfit, narrowToFit } from '../narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { policyReferenceOf } from '../policy.ts'
@@ -177,19 +177,17 @@ function relaxIfRefused(
   const { binding, stored, clusters, claims, now } = input
   // A preference leaves every cluster of the base open. Without known Clusters, the refusal is none of these.
   if (!allowed || !clusters || !stored) return undefined
-  const isRefused = hasNoFit(stored)
-  if (!isRefused && !hasNoChoice(stored)) return undefined
+  const isNoFit = hasNoFit(stored)
+  if (!isNoFit && !hasNoChoice(stored)) return undefined
   const isRelaxed = last?.state === 'Relaxed' && demandsSame(constraintIn(last), constraint)
   const isWaiting = isRelaxed && !isReturnDue(input, last.since)
   // The scheduler has chosen clusters in this write. Elsewhere, it chose by the placement of the policy, and the workload returns later.
   const chosen = targetClusters(binding.spec)
   if (chosen.length > 0 && (!isWaiting || chosen.every((name) => allowed.includes(name)))) return undefined
-  // The scheduler records a placement that no cluster fits. One among whose clusters it could not choose is the stored one.
-  const tried = isRefused ? isTried(binding, affinity) : jsonEqual(effectiveAffinity(stored.spec.placement), affinity)
-  if (!isWaiting && (jsonEqual(affinity, base) || !tried)) return undefined
+  if (!isWaiting && (jsonEqual(affinity, base) || !isRefused(input, affinity))) return undefined
   const since = stateSince(isWaiting ? last.since : undefined, input.annotations.locality?.since, now)
   // If the claims are unknown, nothing says yet where it returns to.
-  const why = isRefused ? REFUSED_BY_SCHEDULER : NO_CHOICE
+  const why = isNoFit ? REFUSED_BY_SCHEDULER : NO_CHOICE
   return relaxed(input, base, constraint, why, claims.length > 0 ? since : undefined)
 }
 
@@ -198,12 +196,6 @@ const REFUSED_BY_SCHEDULER =
 
 const NO_CHOICE =
   'the scheduler cannot choose a cluster with the data: they have too little room, or are too few for the spread constraints'
-
-/** Whether the scheduler has tried the placement of a binding with this affinity. */
-function isTried({ metadata, spec }: ResourceBinding, affinity: PlacementAffinity): boolean {
-  const applied = metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
-  return applied !== undefined && jsonEqual(parseAnnotation(applied), withAffinity(spec.placement ?? {}, affinity))
-}
 
 /** Data that is only preferred, and is nowhere, does not keep the workload. */
 export function applyBaseIfUnlocated(situation: Situation): PlacementDecision | undefined {
