@@ -126,17 +126,15 @@ export async function ask(world: World, action: AskedAction): Promise<Asked> {
       `the index gives ${describe(answer.changes)}; all bindings give ${describe(all.changes)}`,
     )
   return {
-    before: new Map(
-      [...clustersOfBindings(world)].filter(([, names]) => !names.some((name) => isLeaving(world, name))),
-    ),
+    before: new Map([...clustersOfBindings(world)].filter(([, names]) => !isOverlooked(world, names))),
     changes: new Map(answer.changes.map((change) => [bindingKey(change), change])),
   }
 }
 
-// Whether a cluster is being deleted. A workload at rest that still runs there is in an overflow tier of its group. The scheduler compares a
-// changed cluster with the group alone (event_handler.go, enqueueAffectedBindings), and moves the workload after any other change.
-function isLeaving(world: World, name: string): boolean {
-  return world.api.get('Cluster', undefined, name)?.metadata.deletionTimestamp !== undefined
+// Whether a workload at rest runs in a cluster that is being deleted: one of an overflow tier. The scheduler compares a changed cluster with the
+// group alone (event_handler.go, enqueueAffectedBindings), and moves the workload after any other change.
+function isOverlooked(world: World, names: readonly string[] = []): boolean {
+  return names.some((name) => world.api.get('Cluster', undefined, name)?.metadata.deletionTimestamp !== undefined)
 }
 
 function describe(changes: readonly WorkloadChange[]): string {
@@ -220,7 +218,8 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
   const after = clustersOfBindings(world)
   for (const [key, was] of before) {
     const change = changes.get(key)
-    if (!isPredicted(world, key, was, after.get(key)) || isLeftOpen(change)) continue
+    if (!isPredicted(world, key, was, after.get(key)) || isLeftOpen(change) || isOverlooked(world, after.get(key)))
+      continue
     const last = change?.next ?? change
     const said = last && { ...last, to: [...last.to, ...(change?.to ?? [])] }
     const is = after.get(key)

@@ -51,7 +51,7 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const rooms = roomsOf(seed, { asks, ...prices })
   const tolerations = tolerationsOf(seed, { asks, failover, ...prices })
   const queues = queuesOf(seed, { asks })
-  const scales = scalesOf(seed, { asks, ...prices })
+  const scales = scalesOf(seed, prices)
   const lazy = lazinessOf(seed, { asks, ...prices })
   const others = othersOf(seed, { asks, ...prices })
   const hidden = hiddenOf(seed, { asks })
@@ -105,8 +105,8 @@ function hiddenOf(seed: number, { asks }: Pick<WorldConfig, 'asks'>): Pick<World
 }
 
 // Chosen with other random numbers, as the prices. Without replicas, a workload has no costs.
-function scalesOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'scales'> {
-  return !asks && !links && randomFrom(seed ^ 0x5ca1e).chance(SCALED_CHANCE) ? { scales: true } : {}
+function scalesOf(seed: number, { links }: Pick<WorldConfig, 'links'>): Pick<WorldConfig, 'scales'> {
+  return !links && randomFrom(seed ^ 0x5ca1e).chance(SCALED_CHANCE) ? { scales: true } : {}
 }
 
 // Chosen with other random numbers, as the prices. What-if and the order of costs read the policy, and not what was applied of it.
