@@ -60,6 +60,12 @@ test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
     input: { policy, retryAfterMs: 31_000 },
     want: 31_000,
   },
+  { name: 'after a second, if the system requested none', input: { isLocated: false, retryAfterMs: 0 }, want: 1_000 },
+  {
+    name: 'later after each failure, if the system requested none',
+    input: { failures: 4, retryAfterMs: 0 },
+    want: 8_000,
+  },
   {
     name: 'within the refresh interval, even if the system requested a longer pause',
     input: { retryAfterMs: 86_400_000 },

@@ -39,7 +39,7 @@ const LAST_UNKNOWN_MS = 3_000
 
 /**
  * Plans the retries of the policy first. After them, the delay doubles up to the refresh interval if an earlier answer is valid, and up to
- * a few seconds otherwise.
+ * a few seconds otherwise. A pause that the system requested makes it longer, and never shorter: `Retry-After: 0` would ask without a pause.
  */
 export function planRetry({ policy, failures, isTransient, spread, ...rest }: RetryInput): Retry {
   const { retryAfterMs } = rest
@@ -53,9 +53,8 @@ function lateDelayMs(
   failures: number,
   { isLocated, refreshIntervalMs, retryAfterMs }: Pick<RetryInput, 'isLocated' | 'refreshIntervalMs' | 'retryAfterMs'>,
 ): number {
-  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, refreshIntervalMs)
   const lastMs = isLocated ? refreshIntervalMs : Math.min(LAST_UNKNOWN_MS, refreshIntervalMs)
-  return backoffMs({ firstMs: FIRST_MS, lastMs }, failures)
+  return Math.max(backoffMs({ firstMs: FIRST_MS, lastMs }, failures), Math.min(retryAfterMs ?? 0, refreshIntervalMs))
 }
 
 /** Returns the back-off in the configuration of a data system. */
