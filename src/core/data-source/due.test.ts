@@ -57,6 +57,11 @@ test.each([
   expect(refreshIntervalMs(300_000, claims)).toBe(want)
 })
 
+test('a source with 200,000 claims is refreshed by the limit of one', () => {
+  const claims = Array.from({ length: 200_000 }, () => makeClaim({ policy: { maxStalenessSeconds: 60 } }))
+  expect(refreshIntervalMs(300_000, claims)).toBe(30_000)
+})
+
 test('without a system, there is no limit', () => {
   expect(refreshIntervalMs(undefined, [])).toBe(Number.POSITIVE_INFINITY)
 })
