@@ -152,6 +152,7 @@ describe('no file contains', () => {
 
   test('decisions by the text of a message: a code decides, and the message says it', () => {
     // VCK's status has no code beside its message `success`, some Iceberg catalogs have none for a missing table, and S3 has none for SSE-C.
+    // Amoro has none for an external catalog.
     // kube-apiserver names the webhook that rejected an object only in the message. Karmada's scheduler has one reason for most of its errors.
     // kube-apiserver answers 403 for a missing right and for a full ResourceQuota.
     const codeless = new Set([

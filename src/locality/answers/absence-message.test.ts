@@ -1,6 +1,6 @@
 /** Tests which messages of a catalog say that a table does not exist. */
 import { expect, test } from 'vitest'
-import { absentKind, mayHide, namesPath, saysAbsent } from './absence-message.ts'
+import { absentKind, mayHide, namesPath, saysAbsent, saysExternalCatalog } from './absence-message.ts'
 
 const named = { namespace: 'sales', table: 'orders' }
 
@@ -62,4 +62,12 @@ test.each([
   { message: 'File does not exist: /a', path: '/a;b', want: false },
 ])('"$message" names the path $path: $want', ({ message, path, want }) => {
   expect(namesPath(message, path)).toBe(want)
+})
+
+test.each([
+  { message: 'The catalog is not an iceberg rest catalog', want: true },
+  { message: 'no table The catalog is not an iceberg rest catalog', want: false },
+  { message: '', want: false },
+])('"$message" says that a catalog is external: $want', ({ message, want }) => {
+  expect(saysExternalCatalog(message)).toBe(want)
 })

@@ -1,6 +1,6 @@
 /**
  * Reads which object an error message of a catalog or of Hadoop says is missing. Some catalogs send no type or code for it: Embucket, OneLake, and Unity
- * Catalog with one type for all objects.
+ * Catalog with one type for all objects. Amoro sends none for an external catalog.
  */
 
 /** The names of a table, as in the query. */
@@ -35,6 +35,14 @@ export function saysAbsent(message: string, { namespace, table }: NamedTable): b
   if (subject === undefined || !MISSING.test(message)) return false
   if (subject === 'table') return hasWord(message, table)
   return /^(?:namespace|schema|database)$/.test(subject) && hasWord(message, namespace)
+}
+
+/**
+ * Whether Amoro says that a catalog is external, and not served as Iceberg REST. Its error has the type of all invalid requests,
+ * `IllegalArgumentException` (amoro-ams, RestCatalogService: getCatalog). A longer message may quote the name of a claim.
+ */
+export function saysExternalCatalog(message: string): boolean {
+  return message === 'The catalog is not an iceberg rest catalog'
 }
 
 /**

@@ -16,13 +16,14 @@ const TABLE = {
   config: {},
 }
 const HEALTHY = { body: { message: 'success', code: 200, result: 'LEADER' } }
-const NOT_INTERNAL = {
-  status: 400,
-  body: {
-    error: { message: 'The catalog is not an iceberg rest catalog', type: 'IllegalArgumentException', code: 400 },
-  },
-}
+/** As Amoro after 0.9 says it. */
+const NOT_INTERNAL = notInternal(400)
 const query = { type: 'table', name: 'dc1.db.user', attributes: {} }
+
+function notInternal(status: number): DataAnswer {
+  const message = 'The catalog is not an iceberg rest catalog'
+  return { status, body: { error: { message, type: 'IllegalArgumentException', code: status } } }
+}
 
 function amoro(table: Serve): Serve {
   return (request) => (request.path === '/api/ams/v1/health/status' ? HEALTHY : table(request))
@@ -110,6 +111,23 @@ describe('the plugin amoro', () => {
       'GET /api/ams/v1/tables/catalogs/dc1/dbs/db/tables/user/details',
       'GET /api/ams/v1/tables/catalogs/dc1/dbs/db/tables/order/details',
     ])
+  })
+
+  test('locates tables of external catalogs of Amoro 0.9 and older, which answers 500', async () => {
+    server.serve = (request) =>
+      request.path.startsWith('/api/iceberg/rest/') ? notInternal(500) : external(DETAILS)(request)
+    expect(await locate(open(), query)).toEqual({ kind: 'located', location: 'hdfs://ns1/hive/db/user' })
+  })
+
+  test.each([
+    { name: '400 of the web server for a name', status: 400, body: '<h1>Bad Message 400</h1>', want: 'rejected' },
+    { name: '400 for another reason', status: 400, body: { error: { message: 'name' } }, want: 'rejected' },
+    { name: '500 for another reason', status: 500, body: { error: { message: 'name' } }, want: 'serverError' },
+  ])('one $name leaves the catalog internal for other queries', async ({ status, body, want }) => {
+    server.serve = amoro(({ path }) => (path.endsWith('a%2Fb') ? { status, body } : { body: TABLE }))
+    const opened = open()
+    expect((await queryError(locate(opened, { ...query, name: 'dc1.db.a/b' }))).code).toBe(want)
+    expect(await locate(opened, query)).toMatchObject({ bytes: 0 })
   })
 
   test.each([

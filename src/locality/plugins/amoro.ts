@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
-import type { NamedTable } from '../answers/absence-message.ts'
+import { type NamedTable, saysExternalCatalog } from '../answers/absence-message.ts'
 import { dataLocation } from '../answers/iceberg.ts'
 import { errorType, icebergAbsence } from '../answers/iceberg-absence.ts'
 import { members } from '../answers/members.ts'
@@ -100,8 +100,8 @@ async function locateInternal(
   signal: AbortSignal,
 ): Promise<LocalityAnswer | undefined> {
   const path = `catalogs/${catalog}/namespaces/${database}/tables/${table}?snapshots=refs`
-  const response = await http.send({ method: 'GET', url: `${base}/api/iceberg/rest/v1/${path}` }, signal)
-  if (response.status === 400) return undefined
+  const response = await http.exchange({ method: 'GET', url: `${base}/api/iceberg/rest/v1/${path}` }, signal)
+  if (isOfExternalCatalog(response)) return undefined
   if (response.status !== 200) {
     const error = tryJson(response)
     const type = errorType(error)
@@ -114,6 +114,16 @@ async function locateInternal(
   // Errors of Amoro have HTTP 200, and their code in the body.
   if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
   return { kind: 'located', ...readTable(response, query) }
+}
+
+/**
+ * Whether the catalog of a query is external. Amoro up to 0.9 says so with HTTP 500, and later versions with 400. Neither status is enough: a
+ * web server also answers 400 for some names, and all other queries of the catalog depend on this.
+ */
+function isOfExternalCatalog(response: HttpResponse): boolean {
+  if (response.status !== 400 && response.status !== 500) return false
+  const message = members(members(tryJson(response))?.['error'])?.['message']
+  return typeof message === 'string' && saysExternalCatalog(message)
 }
 
 async function locateExternal(
