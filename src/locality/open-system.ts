@@ -1,5 +1,4 @@
 /** Opens one data system: observes the queries of its plugin, and checks its health in the background. */
-import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
 import { defined, sortedUnique } from '../base/json.ts'
 import { backoffMs, equalJitter, spreadInterval } from '../base/time/backoff.ts'
@@ -20,6 +19,7 @@ import {
   type SystemHealth,
 } from './locality.ts'
 import type { SystemsObserver } from './observer.ts'
+import { openRulesVersion } from './rules-version.ts'
 
 export interface OpenSystem extends System {
   /** Ends the checks and closes the plugin after the running queries. */
@@ -43,13 +43,8 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   const { config, clock, observer } = input
   const inner = input.definition.open(config, clock)
   const rules = clusterRules(config)
-  const version = digest([
-    config.locationMapping,
-    config.locationMatching,
-    config.regionMapping,
-    rules.region,
-    rules.provider,
-  ])
+  const { locationMapping, locationMatching, regionMapping } = config
+  const version = openRulesVersion([locationMapping, locationMatching, regionMapping, rules.region, rules.provider])
   const stopping = new AbortController()
   let health: SystemHealth = { state: 'unknown' }
   const checks = check()
@@ -68,7 +63,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   }
 
   return {
-    plugin: observed(inner, () => rulesVersion(version, input.clusters()), { clock, observer }),
+    plugin: observed(inner, () => version(input.clusters()), { clock, observer }),
     refreshIntervalMs: config.refreshIntervalMs,
     maxConcurrent: config.maxConcurrent,
     retry: config.retry,
@@ -172,16 +167,6 @@ function checkAnswer(system: string, answer: LocalityAnswer): LocalityAnswer {
 /** Removes an ETag of other cluster rules: after a change of the rules, "unchanged" would keep outdated clusters. */
 function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): LocalityQuery {
   return etag?.startsWith(`${version}:`) ? { ...query, etag: etag.slice(version.length + 1) } : query
-}
-
-/** A version of all inputs that map a location to clusters. */
-function rulesVersion(rules: string, clusters: readonly Cluster[]): string {
-  const places = clusters.map(({ metadata, spec }) => [metadata.name, spec.provider, spec.region, spec.zones])
-  return digest([rules, places.sort()])
-}
-
-function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 12)
 }
 
 /**
