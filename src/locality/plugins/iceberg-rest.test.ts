@@ -104,6 +104,18 @@ describe('the plugin iceberg-rest', () => {
     expect(server.requests[1]?.headers['x-iceberg-access-delegation']).toBeUndefined()
   })
 
+  test('a claim with an empty warehouse changes no path of claims without one', async () => {
+    const opened = open()
+    const serve = server.serve
+    server.serve = (request) =>
+      request.url === '/v1/config?warehouse='
+        ? { body: { defaults: {}, overrides: { prefix: 'mine' } } }
+        : serve(request)
+    await locate(opened, { ...query, attributes: { warehouse: '' } })
+    await locate(opened, query)
+    expect(tablePaths().map((path) => path.split('/namespaces')[0])).toEqual(['/v1/mine', '/v1/ws/main'])
+  })
+
   test('upper case, nested namespaces and a name with a slash are encoded unchanged', async () => {
     const opened = open()
     for (const name of ['db.Sales_2024', 'a.b.c', 'a.b.c.t', 'db.a/b', 'db."x.y"', 'db.50% ü']) {

@@ -41,15 +41,14 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
   const base = config.endpoint.urls[0] ?? ''
   const { warehouse, prefix, namespaceSeparator: separator } = config.extra as Record<string, string | undefined>
   const configured = { prefix, separator }
-  const known = new Map<string, { paths: CatalogPaths; until: number }>()
+  const known = new Map<string | undefined, { paths: CatalogPaths; until: number }>()
 
   async function catalogPaths(named: string | undefined, signal: AbortSignal): Promise<CatalogPaths> {
-    const key = named ?? ''
-    const kept = known.get(key)
+    const kept = known.get(named)
     if (kept !== undefined && clock.now() < kept.until) return kept.paths
     const paths = await loadPaths(http, base, named, configured, signal)
     if (known.size >= MAX_WAREHOUSES) known.clear()
-    known.set(key, { paths, until: clock.now() + PATHS_LIFE_MS })
+    known.set(named, { paths, until: clock.now() + PATHS_LIFE_MS })
     return paths
   }
 
@@ -70,7 +69,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
         return isUnmeasured(answer, query) ? measure(answer, query, get(`${table}?snapshots=all`), http) : answer
       }
       // The catalog may have changed its prefix, so the next query reads it again.
-      known.delete(named ?? '')
+      known.delete(named)
       const missing = { named: name.plain, paths: { namespaces, namespace, view }, get }
       return answerMissing(response, query, missing, http)
     },
