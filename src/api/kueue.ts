@@ -8,6 +8,12 @@ export const DATA_CHECK_CONTROLLER = 'lodestone.dev/data-ready'
 /** The label of a Workload that MultiKueue created in a worker cluster: its job is created there after the Workload is admitted. */
 export const MULTIKUEUE_ORIGIN_LABEL = 'kueue.x-k8s.io/multikueue-origin'
 
+/**
+ * The label of a Workload for which Kueue creates variants, one for each flavor: its feature ConcurrentAdmission, from 0.18 on. The variants
+ * have the quota and the checks, and are owned by this Workload instead of its job.
+ */
+export const VARIANTS_LABEL = 'kueue.x-k8s.io/concurrent-admission-parent'
+
 /** The `spec.controllerName` of the AdmissionChecks of MultiKueue, which copies Workloads to worker clusters. */
 export const MULTIKUEUE_CONTROLLER = 'kueue.x-k8s.io/multikueue'
 

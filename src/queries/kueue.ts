@@ -9,10 +9,12 @@ import {
   type KueueWorkload,
   kueueWorkloads,
   MULTIKUEUE_CONTROLLER,
+  VARIANTS_LABEL,
 } from '../api/kueue.ts'
 import { HOLD_ANNOTATION } from '../api/lodestone.ts'
 import {
   apiVersionOf,
+  groupOf,
   type K8sObject,
   keyOfObject,
   objectKey,
@@ -67,7 +69,7 @@ export interface GatheredCheck {
 export function gatherCheckInput(workload: KueueWorkload, context: KueueContext): GatheredCheck {
   const { store } = context
   const inHub = isHub(store)
-  const jobs = inHub ? jobsOf(workload) : jobsAround(workload, store)
+  const jobs = inHub ? jobsOwning(workload, store) : jobsAround(workload, store)
   const isRemote = runsInWorker(workload, store)
   const inputs = jobs.flatMap((job) => placementInputs(job, workload, inHub && !isRemote, context))
   const decided = inputs.map((input): { decision: BindingDecision; requeueAfterMs: number | undefined } => {
@@ -110,7 +112,7 @@ export function whyDataUnknown(store: ObjectStore): string | undefined {
  * the annotations of its pods.
  */
 export function whyJobUnknown(workload: KueueWorkload, store: ObjectStore): string | undefined {
-  const owners = jobsOf(workload)
+  const owners = jobsOwning(workload, store)
   const reason = whyNotCached(owners, (job) => isKnown(job, store))
   if (reason !== undefined) return reason
   const own = new Set(owners.map(workloadKey))
@@ -120,7 +122,10 @@ export function whyJobUnknown(workload: KueueWorkload, store: ObjectStore): stri
 
 /** On a hub, the binding of a job has its placement. Without a binding, the labels of the cached job choose its policy. */
 function whyPolicyUnknown(workload: KueueWorkload, store: ObjectStore): string | undefined {
-  return whyNotCached(jobsOf(workload), (job) => bindingsOfWorkload(job, store).length > 0 || isKnown(job, store))
+  return whyNotCached(
+    jobsOwning(workload, store),
+    (job) => bindingsOfWorkload(job, store).length > 0 || isKnown(job, store),
+  )
 }
 
 /** One known owner is enough: a group of pods keeps those that were replaced as owners. */
@@ -132,10 +137,25 @@ function whyNotCached(
   return first && !owners.some(isFound) ? `its job, ${first.kind} ${first.name}, is not cached yet` : undefined
 }
 
-/** Whether a job is cached, or is of a kind that is not. */
+/** Whether a job is cached, or is of a kind that is not. A Workload that owns another one is no job: its own owner is not known yet. */
 function isKnown(job: WorkloadReference, store: ObjectStore): boolean {
+  if (isKueueWorkload(job)) return false
   const type = workloadTypeOf(job, store)
   return !type || !store.serves(type) || store.get(type, job.namespace, job.name) !== undefined
+}
+
+/** Returns the jobs of a Workload. A variant has those of the Workload that owns it; until these are known, that Workload itself. */
+function jobsOwning(workload: KueueWorkload, store: ObjectStore): WorkloadReference[] {
+  return jobsOf(workload).flatMap((owner) => {
+    const parent = isKueueWorkload(owner) ? store.get(kueueWorkloads, owner.namespace, owner.name) : undefined
+    const jobs = parent ? jobsOf(parent) : []
+    return jobs.length > 0 ? jobs : [owner]
+  })
+}
+
+/** Whether an owner is a Workload of Kueue. A configured kind of another group may be called Workload too. */
+function isKueueWorkload({ apiVersion, kind }: WorkloadReference): boolean {
+  return kind === kueueWorkloads.kind && groupOf(apiVersion) === kueueWorkloads.group
 }
 
 /**
@@ -144,7 +164,7 @@ function isKnown(job: WorkloadReference, store: ObjectStore): boolean {
  */
 export function jobsAround(workload: KueueWorkload, store: ObjectStore): WorkloadReference[] {
   const found = new Map<string, WorkloadReference>()
-  const queue = jobsOf(workload)
+  const queue = jobsOwning(workload, store)
   for (const job of queue) {
     const key = workloadKey(job)
     if (found.has(key)) continue
@@ -157,7 +177,7 @@ export function jobsAround(workload: KueueWorkload, store: ObjectStore): Workloa
 
 /** Returns the annotations that request volumes for the pods of a Workload: those of its pod templates and of its jobs. */
 function volumeRequestsOf(workload: KueueWorkload, store: ObjectStore): string[] {
-  const ofJobs = jobsOf(workload).flatMap((job) => cachedJob(job, store)?.volumeRequests ?? [])
+  const ofJobs = jobsOwning(workload, store).flatMap((job) => cachedJob(job, store)?.volumeRequests ?? [])
   return sortedUnique([...volumeAnnotationsOf(workload), ...ofJobs])
 }
 
@@ -205,7 +225,7 @@ export function* workloadsConcerned(change: StoreChange, store: ObjectStore): Ge
   const objects = [before, after].filter((object) => object !== undefined)
   // Also of a deleted one, which a loop with a memory forgets. A configured kind of another group may be called Workload too.
   if (type.kind === kueueWorkloads.kind && type.group === kueueWorkloads.group) {
-    yield* objects.slice(-1).map(keyOfObject)
+    for (const workload of objects.slice(-1)) yield* withVariants(workload, store)
     return
   }
   switch (type.kind) {
@@ -258,8 +278,18 @@ function* ofVolumeManager(manager: K8sObject, store: ObjectStore): Generator<str
 }
 
 function* ofJob(job: WorkloadReference, store: ObjectStore): Generator<string | undefined> {
-  yield* withIndex('job', workloadKey(job), store)
+  yield* ofJobKey(workloadKey(job), store)
   yield undefined
+}
+
+function* ofJobKey(key: string, store: ObjectStore): Generator<string> {
+  for (const workload of store.byIndex(kueueWorkloads, 'job', key)) yield* withVariants(workload, store)
+}
+
+function* withVariants(workload: K8sObject, store: ObjectStore): Generator<string> {
+  yield keyOfObject(workload)
+  const hasVariants = workload.metadata.labels?.[VARIANTS_LABEL] !== undefined
+  if (hasVariants) yield* withIndex('job', workloadKey(referenceOf(workload)), store)
 }
 
 /** @param known the keys of jobs that need no second look; those of this look are added */
@@ -270,7 +300,7 @@ function* ofJobsBelow(key: string, known: Set<string>, store: ObjectStore): Gene
   // The iteration goes on with the keys that are added.
   for (const each of found) {
     known.add(each)
-    yield* withIndex('job', each, store)
+    yield* ofJobKey(each, store)
     yield undefined
     for (const type of types)
       for (const job of store.byIndex(type, 'controller', each)) {

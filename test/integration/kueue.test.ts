@@ -111,6 +111,32 @@ test('a Workload without data is ready at once', async () => {
   await shows('Ready', NO_DATA)
 })
 
+/** The Workload of the job, which waits for quota: its variants have it (ConcurrentAdmission of Kueue 0.18). */
+const PARENT = makeKueueWorkload(
+  { conditions: [], checks: [] },
+  { name: 'job-all', labels: { 'kueue.x-k8s.io/concurrent-admission-parent': 'true' } },
+)
+const VARIANT = makeKueueWorkload(
+  {},
+  { ownerReferences: [{ apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'Workload', name: 'job-all', uid: 'u2' }] },
+)
+
+test('a claim holds the variants of a Workload until its data is located', async () => {
+  const { shows, put } = await start(VARIANT, [kueueWorkloads, PARENT], [dataSourceClaims, claim()])
+  await shows('Pending', HELD)
+  await put([dataSources, source()])
+  await shows('Ready', LOCATED)
+})
+
+test('a variant waits for the Workload that owns it, and for a late claim', async () => {
+  const { shows, put } = await start(VARIANT)
+  await shows('Pending', 'its job, Workload job-all, is not cached yet')
+  await put([kueueWorkloads, PARENT])
+  await shows('Ready', NO_DATA)
+  await put([dataSourceClaims, claim()])
+  await shows('Pending', HELD)
+})
+
 test('a Workload that is not admitted yet waits for a claim that is created late', async () => {
   const { shows, put } = await start(makeKueueWorkload())
   await shows('Ready', NO_DATA)

@@ -45,6 +45,13 @@ test.each([
   expect(Object.values(workloads.indexes).flatMap((keys) => keys(kept))).toEqual([])
 })
 
+test('a Workload with variants keeps its jobs also while it waits for quota', () => {
+  const labels = { 'kueue.x-k8s.io/concurrent-admission-parent': 'true' }
+  const kept = workloads.keep(makeKueueWorkload({ conditions: [] }, { labels }))
+  expect(workloads.indexes['job']?.(kept)).toEqual(['batch/Job/default/train'])
+  expect(kept.metadata.labels).toEqual(labels)
+})
+
 test.each(allKinds.map((kind) => ({ kind, name: kind.type.kind })))('a $name may have a name only', ({ kind }) => {
   const least = { apiVersion: 'kueue.x-k8s.io/v1beta2', kind: kind.type.kind, metadata: { name: 'least' } }
   const kept = kind.keep(least as never)

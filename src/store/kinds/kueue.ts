@@ -9,6 +9,7 @@ import {
   type MultiKueueConfig,
   multiKueueClusters,
   multiKueueConfigs,
+  VARIANTS_LABEL,
 } from '../../api/kueue.ts'
 import { CLUSTER_NAME_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { objectKey } from '../../api/meta.ts'
@@ -48,13 +49,13 @@ const workloadKind: CachedKind<KueueWorkload> = {
   type: kueueWorkloads,
   keep(raw) {
     const { apiVersion, kind, metadata, spec, status } = raw
-    const kept = { apiVersion, kind, metadata: keepMetadata(metadata, [], [MULTIKUEUE_ORIGIN_LABEL]) }
-    // Most Workloads wait for quota, or have finished: nothing is decided about them.
-    if (!awaitsChecks(raw)) return { ...kept, spec: {} }
-    const { ownerReferences } = metadata
+    const kept = { apiVersion, kind, metadata: keepMetadata(metadata, [], [MULTIKUEUE_ORIGIN_LABEL, VARIANTS_LABEL]) }
+    const owned = { ...kept.metadata, ...defined({ ownerReferences: metadata.ownerReferences }) }
+    // Most Workloads wait for quota, or have finished: nothing is decided about them. Variants have no other way to their job.
+    if (!awaitsChecks(raw)) return { ...kept, ...(metadata.labels?.[VARIANTS_LABEL] && { metadata: owned }), spec: {} }
     return {
       ...kept,
-      metadata: { ...kept.metadata, ...defined({ ownerReferences }) },
+      metadata: owned,
       spec: defined({
         active: spec.active,
         podSets: volumeAnnotationsOf(raw).map((volumes, i) => ({ name: String(i), template: requesting(volumes) })),
