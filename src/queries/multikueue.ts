@@ -8,7 +8,13 @@ import { defined, sortedUnique } from '../base/json.ts'
 import { onPresentClock } from '../base/time/clock-jumps.ts'
 import { earliest } from '../base/time/earliest.ts'
 import { type NominationInput, placementOfWorkers, type WorkerCluster } from '../core/kueue/decide-nomination.ts'
-import { checkAwaitingNomination, lacksJob, nominatedClusters, reservedSince } from '../core/kueue/workload-state.ts'
+import {
+  checkAwaitingNomination,
+  lacksJob,
+  nominatedClusters,
+  reservedSince,
+  timesBeforeCopies,
+} from '../core/kueue/workload-state.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { requeueAfter } from '../core/resource-binding/plan.ts'
@@ -40,7 +46,7 @@ export function gatherNomination(
   context: KueueContext,
   roundMs: number,
 ): GatheredNomination | undefined {
-  const { store, now, jumps } = context
+  const { store } = context
   const check = checkAwaitingNomination(workload, (name) => isOfMultiKueue(name, store))
   const since = reservedSince(workload)
   if (!check || since === undefined) return undefined
@@ -56,12 +62,17 @@ export function gatherNomination(
       workers,
       placements: decided.map(({ decision }) => decision),
       nominated: nominatedClusters(workload),
-      waitedMs: now - onPresentClock(Date.parse(since), jumps),
+      waitedMs: waitForCopiesMs(timesBeforeCopies(workload, check.name), context),
       roundMs,
     },
     since,
     requeueAfterMs: earliest(...decided.map(({ input, decision }) => requeueAfter(decision.binding, input))),
   })
+}
+
+/** The ms for which the nominated clusters could have had the Workload. A tier that no cluster could take has had no chance. */
+function waitForCopiesMs(times: readonly string[] | undefined, { now, jumps }: KueueContext): number {
+  return times === undefined ? 0 : now - Math.max(...times.map((time) => onPresentClock(Date.parse(time), jumps)))
 }
 
 /** Returns the keys of the Workloads whose nomination a change concerns, as `workloadsConcerned` does. */

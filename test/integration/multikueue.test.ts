@@ -136,6 +136,32 @@ test('nothing is nominated until the data is located, and then the worker that h
   await shows('True Nominated: default/sales is in w1')
 })
 
+test('less preferred workers are nominated a round after the other checks are Ready', async () => {
+  const { setStatus, nominates } = await start(
+    [dataSourceClaims, claim({ policy: { enforcement: 'Preferred' } })],
+    [dataSources, source('w1')],
+  )
+  await nominates('w1')
+  const [reserved] = makeKueueWorkload().status?.conditions ?? []
+  const conditions = [{ ...reserved, lastTransitionTime: '2026-01-02T01:00:00Z' }]
+  const other = (state: string, lastTransitionTime: string) => ({
+    ...pending,
+    name: 'other',
+    state,
+    lastTransitionTime,
+  })
+  const hasOther = (state: string, time: string) =>
+    setStatus({ conditions, admissionChecks: [pending, other(state, time)] })
+  await hasOther('Pending', '2026-01-02T01:00:00Z')
+  await setStatus({ nominatedClusterNames: null })
+  await nominates('w1')
+  await hasOther('Ready', new Date(NOW).toISOString())
+  await setStatus({ nominatedClusterNames: null })
+  await nominates('w1')
+  await hasOther('Ready', '2026-01-02T02:00:00Z')
+  await nominates('w1', 'w2')
+})
+
 test('a nomination is taken back when the data is lost, and is given again', async () => {
   const { store, shows, put, nominates } = await start([dataSourceClaims, claim()], [dataSources, source('w1')])
   await nominates('w1')

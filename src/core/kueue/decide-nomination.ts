@@ -27,7 +27,7 @@ export interface NominationInput {
   placements: readonly BindingDecision[]
   /** The present nomination. */
   nominated: readonly string[]
-  /** The ms since Kueue reserved quota. */
+  /** The ms for which MultiKueue could copy the Workload: since the reservation of quota, and since all other checks are Ready. */
   waitedMs: number
   /** The ms after which the next tier is nominated too. */
   roundMs: number

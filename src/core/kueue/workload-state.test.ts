@@ -11,6 +11,7 @@ import {
   lacksJob,
   nominatedClusters,
   reservedSince,
+  timesBeforeCopies,
   volumeAnnotationsOf,
   volumeManagersNamed,
 } from './workload-state.ts'
@@ -153,3 +154,30 @@ function withStatus(status: KueueWorkload['status']): KueueWorkload {
   const workload = makeKueueWorkload()
   return { ...workload, status: { ...workload.status, ...status } }
 }
+
+const later = '2026-01-02T04:00:00Z'
+
+test.each<{ name: string; workload: KueueWorkload; want: readonly string[] | undefined }>([
+  {
+    name: 'its reservation, without another check',
+    workload: makeKueueWorkload({ checks: [check('Pending')] }),
+    want: [at],
+  },
+  {
+    name: 'when another check became Ready',
+    workload: makeKueueWorkload({
+      checks: [check('Pending'), { name: 'other', state: 'Ready', lastTransitionTime: later }],
+    }),
+    want: [at, later],
+  },
+  {
+    name: 'nothing while another check is Pending',
+    workload: makeKueueWorkload({
+      checks: [check('Pending'), { name: 'other', state: 'Pending', lastTransitionTime: later }],
+    }),
+    want: undefined,
+  },
+  { name: 'nothing without quota', workload: makeKueueWorkload({ conditions: [] }), want: undefined },
+])('MultiKueue copies a Workload after $name', ({ workload, want }) => {
+  expect(timesBeforeCopies(workload, 'data')).toEqual(want)
+})

@@ -58,6 +58,19 @@ export function reservedSince({ status }: KueueWorkload): string | undefined {
   return findCondition(status?.conditions, 'QuotaReserved')?.lastTransitionTime
 }
 
+/**
+ * Returns the times, in RFC 3339, after which MultiKueue copies the Workload to nominated clusters. These are the reservation of quota, and when
+ * each other check became Ready. Undefined while one is not: Kueue 0.17.1 and newer wait for it (pkg/controller/admissionchecks/multikueue/workload.go).
+ *
+ * @param check the name of the check of MultiKueue
+ */
+export function timesBeforeCopies(workload: KueueWorkload, check: string): readonly string[] | undefined {
+  const since = reservedSince(workload)
+  const others = (workload.status?.admissionChecks ?? []).filter(({ name }) => name !== check)
+  if (since === undefined || others.some(({ state }) => state !== 'Ready')) return undefined
+  return [since, ...others.map(({ lastTransitionTime }) => lastTransitionTime)]
+}
+
 /** Returns the jobs of a Workload: its owners. A group of plain pods has several. */
 export function jobsOf({ metadata }: KueueWorkload): WorkloadReference[] {
   const { namespace, ownerReferences = [] } = metadata
