@@ -385,15 +385,21 @@ describe('a lazy policy that changed since it was applied', () => {
     }
   })
 
-  test('counts with a change of the workload, also if no cluster can take the workload', () => {
-    const policy = lazy(one('member9'))
+  test.each([
+    { name: 'this replica has the policy', policy: lazy(one('member9')) },
+    { name: 'this replica has an older policy', policy: lazy(one('member1', 'member2')) },
+  ])('counts with a change of the workload, also if no cluster can take it: $name', ({ policy }) => {
     const sent = overwritten(
       { ...runs, spec: { ...runs.spec, resource: { ...runs.spec.resource, resourceVersion: '2' } } },
       {
         clusterAffinity: { clusterNames: ['member9'] },
       },
     )
-    expect(outcome({ binding: sent, stored: runs, claims, clusters: broken, policy }).affinity).toEqual(one('member9'))
+    const given = { stored: runs, claims, clusters: broken, policy }
+    const applied = decideBinding(makeInput({ ...given, binding: sent })).binding
+    expect(applied.spec.placement).toEqual(one('member9'))
+    expect(readAnnotations(applied.metadata.annotations).base).toEqual(one('member9'))
+    expect(decideBinding(makeInput({ ...given, binding: applied })).binding).toBe(applied)
   })
 
   describe('and then equals the narrowing', () => {

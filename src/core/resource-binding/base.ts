@@ -82,7 +82,8 @@ function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): Decision
 function decideForRecordedBase(parsed: ParsedInput, { affinity }: PlacementDecision): DecisionForBase | undefined {
   const { policy, isScheduled, storedAnnotations } = parsed
   const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed)) return undefined
+  if (!policy?.lazy || !base || !isScheduled || appliesLazyPolicy(parsed) || bringsUnknownPlacement(parsed))
+    return undefined
   if (!isUnfit(parsed, affinity) && !isRefused(parsed, affinity)) return undefined
   const decision = decidePlacement(parsed, base)
   return isUnfit(parsed, decision.affinity) ? undefined : { base, decision }
@@ -186,6 +187,15 @@ function appliesLazyPolicy(input: ParsedInput): boolean {
   if (jsonEqual(sent, before) && jsonEqual(binding.spec.resource, stored.spec.resource)) return false
   const isAnswer = annotations.base !== undefined && !jsonEqual(annotations.base, storedAnnotations.base)
   return isAnswer ? jsonEqual(annotations.base, effectiveAffinity(policy.placement)) : isOfDetector(input)
+}
+
+/**
+ * Whether a write brings a placement with a change of the workload, as only the detector does. This replica may have an older policy than the
+ * detector. No later write would bring the placement again.
+ */
+function bringsUnknownPlacement({ binding, stored }: ParsedInput): boolean {
+  if (!stored || jsonEqual(binding.spec.resource, stored.spec.resource)) return false
+  return !jsonEqual(effectiveAffinity(binding.spec.placement), effectiveAffinity(stored.spec.placement))
 }
 
 /** The affinity of the policy; undefined for a policy that is unknown, or that applies only when the detector writes it. */
