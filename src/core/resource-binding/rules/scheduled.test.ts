@@ -230,6 +230,16 @@ describe('a running workload whose dispatching is suspended', () => {
     expect(loop(suspend(kept, { dispatching: false }), always)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
+  test('keeps its narrowing if the scheduler adds a cluster that is not cached yet', () => {
+    const stored = suspend(bind(runsIn('m3')), { dispatching: true })
+    const claims = [located(['m1', 'm3'])]
+    const { binding } = loop(stored, claims)
+    const chosen = { ...binding, spec: { ...binding.spec, ...runsIn('m3', 'm1') } }
+    const older = { clusters: lookup('m2', 'm3'), leavesMovesToLoop: true }
+    const decided = decideBinding(makeInput({ binding: chosen, stored: binding, claims, ...older }))
+    expect([decided.state, decided.binding.spec.placement]).toEqual(['Narrowed', one('m3')])
+  })
+
   test('does not return to its data after a failover', () => {
     const { clusters: _clusters, ...spec } = narrowed.spec
     const evicted = { ...narrowed, spec: { ...spec, gracefulEvictionTasks: [{ fromCluster: 'm1' }] } }
