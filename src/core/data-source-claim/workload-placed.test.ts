@@ -76,6 +76,17 @@ describe('a claim says of its workload that it', () => {
       want: 'False NotScheduled: the scheduler has not chosen a cluster yet (QuotaExceeded; see the condition Scheduled of the binding)',
     },
     {
+      name: 'is not scheduled, since karmada-descheduler has taken all of its replicas',
+      binding: failed(
+        decided({
+          placement: { replicaScheduling: { replicaSchedulingType: 'Divided' } },
+          replicas: 2,
+          clusters: [{ name: 'member3', replicas: 0 }],
+        }),
+      ),
+      want: 'False NotScheduled: the scheduler has not chosen a cluster yet (QuotaExceeded; see the condition Scheduled of the binding)',
+    },
+    {
       name: 'stays where it is, since the scheduler cannot move it',
       binding: failed(decided(runsIn('member1'))),
       want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; the scheduler could not move it there (QuotaExceeded; see the condition Scheduled of the binding)',

@@ -4,7 +4,7 @@ import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition, findCondition } from '../../base/conditions.ts'
 import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
-import { isScaledToZero, isSuspended, schedulingFailure, targetClusters } from '../placement/binding-state.ts'
+import { isScaledToZero, isSuspended, occupiedClusters, schedulingFailure } from '../placement/binding-state.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
@@ -61,7 +61,7 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
   const hold = activeHold(binding)
   if (hold) return { placed: false, reason: 'OnHold', message: hold.message }
   const { locality } = readDecision(binding.metadata.annotations)
-  const names = targetClusters(binding.spec)
+  const names = occupiedClusters(binding.spec)
   if (names.length === 0) {
     const why = locality && locality.state !== 'Narrowed' ? `: ${locality.message}` : ''
     const failure = schedulingFailure(binding)
@@ -84,7 +84,7 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
 /** Returns why the scheduler does not move a workload to its data; undefined if it is there, or is about to move. */
 function whyNotMoved(binding: ResourceBinding): string | undefined {
   const data = narrowedClusters(binding.metadata)
-  if (!data || targetClusters(binding.spec).every((name) => data.has(name))) return undefined
+  if (!data || occupiedClusters(binding.spec).every((name) => data.has(name))) return undefined
   if (isSuspended(binding.spec)) return 'another client has suspended its scheduling, so it does not move there'
   const failure = schedulingFailure(binding)
   return failure && `the scheduler could not move it there (${failure}; see the condition Scheduled of the binding)`

@@ -118,9 +118,12 @@ function lacksChoice(binding: ResourceBinding): boolean {
 /** The reason of every failure that has none of its own. */
 const SCHEDULER_ERROR = 'SchedulerError'
 
-/** Whether the scheduler could not choose among clusters for a binding that has none. It tries again by itself. */
+/**
+ * Whether the scheduler could not choose among clusters for a workload that runs in none. It tries again by itself. karmada-descheduler takes all
+ * replicas from a cluster without room, and leaves its name (v1.18.2, pkg/descheduler/descheduler.go, updateScheduleResult).
+ */
 export function hasNoChoice(binding: ResourceBinding): boolean {
-  return !hasTarget(binding.spec) && lacksChoice(binding)
+  return occupiedClusters(binding.spec).length === 0 && lacksChoice(binding)
 }
 
 /**

@@ -9,14 +9,7 @@ import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '../placement/acceptance.ts'
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
-import {
-  hasNoChoice,
-  hasNoFit,
-  hasTarget,
-  isDivided,
-  occupiedClusters,
-  targetClusters,
-} from '../placement/binding-state.ts'
+import { hasNoChoice, hasNoFit, isDivided, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
@@ -167,7 +160,7 @@ export function isUnfit(
  * One among whose clusters it could not choose is the stored one.
  */
 export function isRefused({ binding, stored }: ParsedInput, affinity: PlacementAffinity): boolean {
-  if (!stored || hasTarget(binding.spec)) return false
+  if (!stored || occupiedClusters(binding.spec).length > 0) return false
   if (hasNoChoice(stored)) return jsonEqual(effectiveAffinity(stored.spec.placement), affinity)
   const applied = binding.metadata.annotations?.[APPLIED_PLACEMENT_ANNOTATION]
   return (

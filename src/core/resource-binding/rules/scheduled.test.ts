@@ -802,6 +802,30 @@ describe('a workload that the scheduler removed everywhere for an unknown reason
     expect(loop(crowded(moved), other), 'other data').toMatchObject({ state: 'Narrowed', names: ['m2'] })
   })
 
+  test('gets the placement of its policy if karmada-descheduler has taken its replicas', () => {
+    const condition = { type: 'Scheduled', status: 'False' as const, reason: 'Unschedulable' }
+    const placement = { ...moved.spec.placement, replicaScheduling: { replicaDivisionPreference: 'Aggregated' } }
+    const descheduled = (binding: ResourceBinding, replicas: number): ResourceBinding => ({
+      ...binding,
+      spec: { ...binding.spec, replicas: 2, replicaRequirements: {}, clusters: [{ name: 'm3', replicas }] },
+      status: { ...binding.status, conditions: [condition] },
+    })
+    const divided = { ...moved, spec: { ...moved.spec, placement } }
+    const partly = descheduled(divided, 1)
+    expect(loop(partly, claims).binding, 'a part of the replicas waits for room').toBe(partly)
+    const emptied = loop(descheduled(divided, 0), claims)
+    expect(emptied).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    const still = descheduled(emptied.binding, 0)
+    expect(loop(still, claims).binding).toBe(still)
+    const elsewhere = write(still, { clusters: [{ name: 'm2', replicas: 2 }] }, { claims })
+    expect(elsewhere.state).toBe('Relaxed')
+    const unclaimed = loop(descheduled(divided, 0), [], { now: NOW + DELAY })
+    expect(unclaimed).toMatchObject({ state: 'Relaxed', names: ['m1', 'm2', 'm3'] })
+    expect(loop(unclaimed.binding, [], { now: NOW + DELAY }).binding, 'until it runs').toBe(unclaimed.binding)
+    const runs = write(unclaimed.binding, { clusters: [{ name: 'm2', replicas: 2 }] }, { claims: [] })
+    expect(runs.state).toBe('Restored')
+  })
+
   test('is not given the placement of its policy by another error of the scheduler', () => {
     const condition = { type: 'Scheduled', status: 'False' as const, reason: 'SchedulerError', message: 'timeout' }
     const failed = {

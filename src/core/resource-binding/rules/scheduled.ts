@@ -8,7 +8,6 @@ import {
   hasNoChoice,
   hasNoFit,
   occupiedClusters,
-  targetClusters,
   usesOverflow,
 } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
@@ -185,7 +184,7 @@ function relaxIfRefused(
   const isRelaxed = last?.state === 'Relaxed' && demandsSame(constraintIn(last), constraint)
   const isWaiting = isRelaxed && !isReturnDue(input, last.since)
   // The scheduler has chosen clusters in this write. Elsewhere, it chose by the placement of the policy, and the workload returns later.
-  const chosen = targetClusters(binding.spec)
+  const chosen = occupiedClusters(binding.spec)
   if (chosen.length > 0 && (!isWaiting || chosen.every((name) => allowed.includes(name)))) return undefined
   if (!isWaiting && (jsonEqual(affinity, base) || !isRefused(input, affinity))) return undefined
   const since = stateSince(isWaiting ? last.since : undefined, input.annotations.locality?.since, now)
@@ -215,7 +214,7 @@ export function applyBaseIfUnlocated(situation: Situation): PlacementDecision | 
 export function giveBaseBack(situation: Situation, state: 'Restored' | 'Ignored', why: string): PlacementDecision {
   const { input, base, last } = situation
   if (!last || !input.isScheduled) return applyBase(state, base, why)
-  const targets = targetClusters(input.binding.spec)
+  const targets = occupiedClusters(input.binding.spec)
   if (targets.length === 0) return relaxed(input, base, constraintIn(last), why)
   const isHome = targets.some((name) => last.required?.includes(name))
   if (!isHome && !skipsFirstGroup(base, input.observedGroup)) return applyBase(state, base, why)
