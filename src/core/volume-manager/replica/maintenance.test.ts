@@ -121,6 +121,12 @@ describe('the maintenance of a ready replica', () => {
       more: { config: REFRESHED, isCurrent: false },
       want: undefined,
     },
+    {
+      name: 'is no refresh any more of data that pods may write now',
+      replica: { checkedTime: at(0), maintenance: queued('Refresh') as MaintenanceStatus },
+      more: { config: makeVolume() },
+      want: undefined,
+    },
     { name: 'is a check of data of another source', more: { isCurrent: false }, want: queued('Check') },
     {
       name: 'is no refresh before its interval',
@@ -294,6 +300,26 @@ describe('a refresh', () => {
     expect(refreshedBytes).toBe(7)
     expect(next).toMatchObject({ refreshedTime: at(0), handledRefresh: 'r' })
     expect(next.replacedTime).toBe(want)
+  })
+
+  test.each([{ kind: 'running', node: 'n1' } as const, undefined, failedWith('Unreachable')])(
+    'ends when pods may write the data, also with the mover %o',
+    (mover) => {
+      const { next } = step(
+        makeReplica({ ...replica, checkedTime: at(0) }),
+        observedOf({ mover, config: makeVolume() }),
+      )
+
+      expect(next).toEqual({ checkedTime: at(0), maintenances: 3 })
+    },
+  )
+
+  test('that has replaced the data is recorded, although pods may write it now', () => {
+    const mover = { kind: 'succeeded', oldTrees: 1, replaced: true, endTime: at(-5) } as const
+
+    const { next } = step(replica, observedOf({ mover, config: makeVolume() }))
+
+    expect(next).toMatchObject({ oldTrees: 1, replacedTime: at(-5), refreshedTime: at(0) })
   })
 
   test('whose mover exists already is running', () => {

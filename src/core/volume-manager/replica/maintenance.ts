@@ -7,6 +7,7 @@
  * | none, Failed | a refresh is due, but pods use four replaced trees | Failed: it waits for the pods |
  * | Queued | its mover gets a slot | Running |
  * | Queued | the node is not ready, or a refresh and the spec has another source | none |
+ * | Queued, Running | a refresh, and pods may write the data now | none: the mover is deleted |
  * | Running | the mover succeeded | none: its time is recorded |
  * | Running | a check found that data is lost | none: the data is downloaded again |
  * | Running | a check found files that pods have changed | Queued: it is repeated with the record |
@@ -133,7 +134,7 @@ export function withTrees(known: ReplicaMaintenance, { oldTrees = 0, replaced, e
 function stepQueued(known: Begun, data: Data, config: VolumeConfig, observed: MaintenanceObservation): MaintenanceStep {
   const { mover, isNodeReady, isCurrent, now } = observed
   if (mover) return stepRunning(startMaintenance(known, now), data, config, observed)
-  const mayStart = isNodeReady && (isCurrent || known.maintenance.kind !== 'Refresh')
+  const mayStart = isNodeReady && (known.maintenance.kind !== 'Refresh' || (isCurrent && isRefreshable(config)))
   return mayStart ? inQueue(known, now) : { next: without(known, 'maintenance') }
 }
 
@@ -177,6 +178,8 @@ function stepRunning(
       : { next: handled(rest, maintenance, now), loss: mover }
   }
   const step = stepWork(maintenance, observed)
+  // The spec was changed meanwhile. A refresh would drop files that pods write from now on.
+  if (step && kind === 'Refresh' && !isRefreshable(config)) return stepIdle(rest, data, config, observed)
   if (!step) return finish(rest, maintenance, mover as MoverSuccess, now)
   const { next, dueAt } = step
   if (next.state !== 'Failed') return { next: { ...known, maintenance: next }, dueAt }
