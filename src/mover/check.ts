@@ -1,9 +1,9 @@
-/** Checks that downloaded data is still on its node. It changes nothing but replaced trees that no pod uses any more. */
+/** Checks that downloaded data is still on its node. It changes only replaced trees, and completes a replacement that was interrupted. */
 import { join } from 'node:path'
 import { formatBytes } from '../base/quantity.ts'
 import type { Done } from './download/download.ts'
 import { entryId, readEntries } from './download/manifest.ts'
-import { damagedFiles, deleteOldTrees, readableFileSize } from './download/replace.ts'
+import { completeReplacement, damagedFiles, deleteOldTrees, readableFileSize } from './download/replace.ts'
 import { type Completion, exists, isEmptyDirectory, locate, type Place, readRecord } from './download/staging.ts'
 import { MoverError } from './mover-error.ts'
 import type { Progress } from './progress.ts'
@@ -26,6 +26,7 @@ const MAX_NAMED = 3
 /** Checks the dataset. Throws `DataMissing` or `DataDamaged` when data is lost. Any other error says nothing about the data. */
 export async function checkDataset(input: CheckInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target)
+  await completeReplacement(place, signal)
   const record = await checkRecord(place, input)
   progress.begin(record.bytes, record.files)
   if (input.contents !== 'record') await checkSizes(place, record, progress, signal)

@@ -244,22 +244,33 @@ describe('a replacement', () => {
     expect(await tree()).toEqual(WHOLE)
   })
 
-  test('that was killed between its two renames is completed by the next mover', async () => {
+  test.each([
+    { name: 'between its two renames', move: () => rename(at(), state('replacement', 'files')) },
+    { name: 'before it replaced the list of files', move: async () => undefined },
+  ])('that was killed $name is completed by the next mover, whatever it does', async ({ move }) => {
+    const before = await readBytes(state('manifest'))
     s3.put('raw/a', 'changed')
     await download('--existing', 'compare')
     const [old = ''] = await readdir(state('old'))
-    // The state at that moment: the old tree is aside, the new one is complete.
-    await mkdir(state('replacement'))
-    await rename(at(), state('replacement', 'files'))
-    for (const name of ['complete.json', 'manifest', 'checksums']) {
-      await writeFile(state('replacement', name), await readBytes(state(name)))
+    const upload = () =>
+      runMover(root, ['upload', '--source', at(), '--target', 's3://lake/raw/', '--endpoint', s3.url])
+    for (const next of [download, () => check('files'), upload]) {
+      // The state at that moment: the old tree is aside, the new one is complete.
+      await mkdir(state('replacement'))
+      await move()
+      for (const name of ['complete.json', 'manifest', 'checksums']) {
+        await writeFile(state('replacement', name), await readBytes(state(name)))
+      }
+      await writeFile(state('manifest'), before)
+
+      const { result } = await next()
+
+      expect(result.outcome).toBe('completed')
+      expect(await tree()).toMatchObject({ a: 'changed' })
+      expect(await readdir(state('old'))).toEqual([old])
+      expect((await check('checksums')).status).toBe(0)
     }
-
-    const { result } = await download()
-
-    expect(result.message).toBe('the data is complete already')
-    expect(await tree()).toMatchObject({ a: 'changed' })
-    expect(await readdir(state('old'))).toEqual([old])
+    expect(s3.requests.filter(({ method }) => method === 'PUT')).toEqual([])
   })
 
   test('never writes to the published files, also when an object changes twice', async () => {

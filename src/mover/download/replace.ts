@@ -6,7 +6,7 @@ import { makeFolder } from '../../base/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { removeTree } from '../file-names.ts'
 import { requireNoMount } from '../mounts.ts'
-import type { Owner } from '../owner.ts'
+import { type Owner, takeOver } from '../owner.ts'
 import type { Progress } from '../progress.ts'
 import { type ChecksumLog, readChecksums, readRecords } from './checksums.ts'
 import { entryId, type Manifest, readEntries } from './manifest.ts'
@@ -116,6 +116,16 @@ export async function finishReplacement(published: Place): Promise<void> {
   await rm(state, { recursive: true, force: true })
   await flushDirectory(published.state)
   await flushDirectory(dirname(published.target))
+}
+
+/**
+ * Completes the swap of a replacement whose mover was killed in it, for a mover that does not own the data. Until then, the directory may be
+ * missing, or have other files than its manifest.
+ */
+export async function completeReplacement(published: Place, signal: AbortSignal): Promise<void> {
+  if (!(await readRecord(replacementPlace(published)))) return
+  const owner = await takeOver(published, signal)
+  await owner.publish(() => finishReplacement(published)).finally(() => owner.release())
 }
 
 const folderOfOld = ({ state }: Place) => join(state, 'old')

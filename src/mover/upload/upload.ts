@@ -9,6 +9,7 @@ import { formatBytes } from '../../base/quantity.ts'
 import { FAILURES, type FailureCode } from '../../core/mover-contract/contract.ts'
 import type { Done } from '../download/download.ts'
 import { openLossyLog } from '../download/line-log.ts'
+import { finishReplacement } from '../download/replace.ts'
 import { locate, type Place } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore, PendingUpload, PendingUploads } from '../objects/object-store.ts'
@@ -58,6 +59,8 @@ export async function upload(input: UploadInput, progress: Progress, signal: Abo
 }
 
 async function uploadFrom(place: Place, input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
+  // The volume was refreshed before pods could write it.
+  await finishReplacement(place)
   const store = await input.openStore(signal)
   const pending = await openPending(place, store, signal)
   const base = await openBase(place, input.place)
