@@ -1,10 +1,10 @@
 /** Tests the codes and messages for errors of the file system. */
+import { getSystemErrorName } from 'node:util'
 import { expect, test } from 'vitest'
-import { asMoverError, MoverError } from './mover-error.ts'
+import { asMoverError, isDiskFull, MoverError } from './mover-error.ts'
 
 test.each([
   { code: 'ENOSPC', want: 'NoSpace', says: '/data/x: the disk is full (ENOSPC)' },
-  { code: 'EDQUOT', want: 'NoSpace', says: 'quota' },
   { code: 'EACCES', want: 'Unexpected', says: 'permission denied for the user of the mover' },
   { code: 'EROFS', want: 'Unexpected', says: 'read-only' },
   { code: 'EPERM', want: 'Unexpected', says: 'permission denied for the user of the mover' },
@@ -16,6 +16,26 @@ test.each([
 
   expect(error.code).toBe(want)
   expect(error.message).toContain(says)
+})
+
+test.each([
+  { errno: -122, syscall: 'write', want: 'NoSpace', says: 'writing: the quota of the disk is used up (EDQUOT)' },
+  { errno: -117, syscall: 'read', want: 'Unexpected', says: 'reading: the file system is damaged (EUCLEAN)' },
+  { errno: -74, syscall: 'read', want: 'Unexpected', says: 'reading: the file system is damaged (EBADMSG)' },
+])('the error $errno, which has no name in Node.js, is $want', ({ errno, syscall, want, says }) => {
+  for (const code of [getSystemErrorName(errno), 'UNKNOWN']) {
+    const error = asMoverError(Object.assign(new Error(`${code}: ${syscall}`), { code, errno, syscall }))
+
+    expect([error.code, error.message]).toEqual([want, says])
+  }
+})
+
+test.each([
+  { errno: -28, want: true },
+  { errno: -122, want: true },
+  { errno: -5, want: false },
+])('whether the error $errno says that the disk is full: $want', ({ errno, want }) => {
+  expect(isDiskFull(Object.assign(new Error('write'), { code: getSystemErrorName(errno), errno }))).toBe(want)
 })
 
 test('a MoverError is returned unchanged, and any other value becomes one', () => {

@@ -2,6 +2,7 @@
 import { renameSync } from 'node:fs'
 import { link, lstat, opendir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { fileErrorCode } from '../../base/file-error.ts'
 import { makeFolder } from '../../base/make-folder.ts'
 import { hashFile } from '../checksum/hashing.ts'
 import { removeTree } from '../file-names.ts'
@@ -78,7 +79,7 @@ const LOSSES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'E
 
 /** Returns undefined for a file that is lost, and throws any other error. */
 function unreadable(error: NodeJS.ErrnoException): undefined {
-  if (!LOSSES.has(error.code)) throw error
+  if (!LOSSES.has(fileErrorCode(error))) throw error
 }
 
 /** The size of a file; undefined when there is no regular file, or when the disk cannot read it. */

@@ -1,16 +1,21 @@
 /** Tests that a file that the disk cannot read keeps no other file from its upload. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getSystemErrorName } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { Progress } from '../progress.ts'
 import { upload } from './upload.ts'
 
-const failWith = (code: string) => Object.assign(new Error(`${code}: a fault of the disk, read`), { code })
+/** As Node.js throws it. */
+function failWith(errno: number): Error {
+  const code = getSystemErrorName(-errno)
+  return Object.assign(new Error(`${code}: a fault of the disk, read`), { code, errno: -errno })
+}
 
-async function uploadFiles(unreadable: Record<string, string> = {}) {
+async function uploadFiles(unreadable: Record<string, number> = {}) {
   const root = mkdtempSync(join(tmpdir(), 'lodestone-upload-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   const source = join(root, 'data')
@@ -25,8 +30,8 @@ async function uploadFiles(unreadable: Record<string, string> = {}) {
     },
     list: async () => ({ objects: [] }),
     async upload(key: string) {
-      const code = unreadable[key]
-      if (code !== undefined) throw failWith(code)
+      const errno = unreadable[key]
+      if (errno !== undefined) throw failWith(errno)
       uploaded.push(key)
       return 'etag'
     },
@@ -37,10 +42,13 @@ async function uploadFiles(unreadable: Record<string, string> = {}) {
   return { error, uploaded: uploaded.sort() }
 }
 
-test.each(['EIO', 'EUCLEAN', 'EBADMSG', 'EACCES', 'EPERM'])(
-  'a file that cannot be read with %s is named',
-  async (code) => {
-    const { error, uploaded } = await uploadFiles({ a: code })
+const { EIO, EBADMSG, EACCES, EPERM, EMFILE } = constants.errno
+const EUCLEAN = 117
+
+test.each([EIO, EUCLEAN, EBADMSG, EACCES, EPERM])(
+  'a file that cannot be read because of the error %i is named',
+  async (errno) => {
+    const { error, uploaded } = await uploadFiles({ a: errno })
 
     expect(error).toMatchObject({
       code: 'Unexpected',
@@ -51,7 +59,7 @@ test.each(['EIO', 'EUCLEAN', 'EBADMSG', 'EACCES', 'EPERM'])(
 )
 
 test('a limit of the process ends the upload: it is no fault of one file', async () => {
-  const { error, uploaded } = await uploadFiles({ a: 'EMFILE' })
+  const { error, uploaded } = await uploadFiles({ a: EMFILE })
 
   expect(error).toMatchObject({ code: 'EMFILE' })
   expect(uploaded).not.toContain('a')

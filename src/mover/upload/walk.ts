@@ -1,6 +1,7 @@
 /** Walks what is below a folder. File names are bytes; names that are not UTF-8 cannot be keys, and are reported. */
 import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
+import { fileErrorCode } from '../../base/file-error.ts'
 import { escapeBytes, joinBytes, openBytes } from '../file-names.ts'
 import { asMoverError, MoverError } from '../mover-error.ts'
 import { MAX_PATH_BYTES } from '../objects/select.ts'
@@ -27,7 +28,7 @@ const UNREADABLE: ReadonlySet<string | undefined> = new Set(['EIO', 'EUCLEAN', '
 
 /** Whether an error of a file or folder keeps no other file from its upload. */
 export function isUnreadable(error: unknown): boolean {
-  return UNREADABLE.has((error as NodeJS.ErrnoException).code)
+  return UNREADABLE.has(fileErrorCode(error))
 }
 
 /** The error for a path that cannot be read. */
