@@ -54,12 +54,29 @@ export async function reuseFiles(
     folders.add(dirname(linked))
     // An earlier attempt may have linked or downloaded another version.
     await rm(linked, { force: true })
-    await link(file, linked)
+    if (!(await tryLink(file, linked))) continue
     reused.add(id)
     progress.fileDone()
   }
   for await (const recorded of readRecords(published)) if (reused.has(recorded.id)) checksums.copy(recorded)
   return reused
+}
+
+/**
+ * Errors of a file that can have no link. Some file systems have no links, or have them inside a folder only. Linux also refuses a link to a file
+ * of another owner (proc_sys_fs(5), protected_hardlinks).
+ */
+const UNLINKABLE: ReadonlySet<string | undefined> = new Set(['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP'])
+
+/** Links a file. Returns false for a file that can have no link, which is downloaded again. */
+async function tryLink(file: string, linked: string): Promise<boolean> {
+  try {
+    await link(file, linked)
+    return true
+  } catch (error) {
+    if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code)) throw error
+    return false
+  }
 }
 
 /** The ids of the files whose content does not match their recorded checksum. */
