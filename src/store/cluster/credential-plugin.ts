@@ -61,12 +61,23 @@ function clusterInfo({ server, tlsServerName, skipTLSVerify, proxyUrl, authority
 }
 
 /**
- * Starts a plugin. As in client-go, its standard input is empty: a plugin that reads it ends. Throws if the process has too many open files: Node.js
- * makes no streams then, and client-node expects them.
+ * Starts a plugin. As in client-go, its standard input is empty: a plugin that reads it ends. A user at a terminal reads what it says, such as
+ * the code of a login. Throws if the process has too many open files: Node.js makes no streams then, and client-node expects them.
+ *
+ * @param screen the standard error of this process
  */
-export function startPlugin(command: string, args: readonly string[] = [], options: SpawnOptions = {}): ChildProcess {
+export function startPlugin(
+  command: string,
+  args: readonly string[] = [],
+  options: SpawnOptions = {},
+  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+): ChildProcess {
   const plugin = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-  if (plugin.stdout) return plugin
+  if (plugin.stdout) {
+    // In a log, only the words of a plugin that fails are of use, and its error has them.
+    if (screen.isTTY) plugin.stderr?.on('data', (words) => screen.write(words))
+    return plugin
+  }
   // The event follows. Without a listener, it would end the process.
   plugin.on('error', () => undefined)
   throw new Error('it cannot be started, since this process has too many open files; raise the limit (ulimit -n)')
