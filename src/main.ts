@@ -13,8 +13,10 @@ const LINGER_MS = 500
 
 const ending = new AbortController()
 let hasEnded = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
+    // The terminal or its connection is gone. The shell and the kernel both say so.
+    if (signal === 'SIGHUP' && !hasEnded) return ending.abort()
     // The second signal ends the process immediately. So does the first one if only the reader of the output is waited for.
     if (ending.signal.aborted || hasEnded) process.exit(130)
     ending.abort()
@@ -23,12 +25,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const words = process.argv.slice(2)
 
+/** The errors of a pipe without a reader, and of a terminal that is gone. */
+const NO_READER = ['EPIPE', 'EIO']
+
 /** Ends the process when the reader of a pipeline ends first, as `head` does. Without a listener, Node.js prints a stack. */
 function endWith(stream: NodeJS.WriteStream, name: string): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
+    const isUnread = NO_READER.includes(error.code ?? '')
     // A server ends in order: callers are answered, and the Lease is released.
-    if (error.code === 'EPIPE' && words[0] === 'serve') return ending.abort()
-    if (error.code !== 'EPIPE') process.stderr.write(`lodestone: ${name}: ${error.message}\n`)
+    if (isUnread && words[0] === 'serve') return ending.abort()
+    if (!isUnread) process.stderr.write(`lodestone: ${name}: ${error.message}\n`)
     void endProcess(1)
   })
 }

@@ -6,7 +6,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { collectionPath } from '../../src/api/meta.ts'
 import { makeKubeconfig } from '../../src/cli/cli.fake.ts'
+import { startFakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../src/store/cluster/lease.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { printingLines, usePrintingCommands } from './printing-commands.ts'
 import { PROCESS_ENVIRONMENT } from './process-environment.ts'
@@ -77,6 +80,31 @@ test('Ctrl-C ends check-install --wait without an error message', async () => {
   expect(stderr).toMatch(
     /^lodestone check-install: waiting for API server https:\/\/127\.0\.0\.1:1: connection refused[^\n]*\n$/,
   )
+})
+
+test.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('uninstall takes its mark back on %s', async (signal) => {
+  const server = await startFakeApiServer([leases])
+  const metadata = { namespace: 'lodestone-system', name: 'lodestone' }
+  const held = { holderIdentity: 'host_1', leaseDurationSeconds: 60, acquireTime: '2026-11-20T12:00:00.000000Z' }
+  const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: held }
+  server.put(leases, lease)
+  const marks = () => {
+    const stored = server.objects.get(collectionPath(leases), metadata.namespace, metadata.name)
+    return Object.keys(stored?.metadata.annotations ?? {})
+  }
+  const words = ['src/main.ts', 'uninstall', '--yes', '--kubeconfig', makeKubeconfig(server.url)]
+  const child = spawn(process.execPath, words, { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  await expect.poll(marks, { timeout: 60_000 }).toEqual([UNINSTALLING_ANNOTATION])
+
+  child.kill(signal)
+  // When a terminal is closed, the shell and the kernel send it.
+  const again = signal === 'SIGHUP' ? setInterval(() => child.kill(signal), 1) : undefined
+
+  await ended
+  clearInterval(again)
+  expect(marks()).toEqual([])
 })
 
 test('serve ends with status 0 while its requests to an API server have no answer', async () => {
