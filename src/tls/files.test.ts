@@ -173,6 +173,30 @@ describe('certificates in a folder', () => {
     expect(source.current().certPem).toBe(one.certPem)
   })
 
+  test.each([
+    { name: 'with a CA', hasCa: true },
+    { name: 'without a CA', hasCa: false },
+  ])('that are not valid yet are served when they are, $name', async ({ hasCa }) => {
+    const caPem = hasCa ? ca.certPem : undefined
+    // Certificates are valid from an hour before.
+    const later = await makeLeaf({ ca, hosts: ['localhost'], now: now + 70 * MINUTE })
+    await put(filesOf(one, caPem))
+    const source = await open()
+    clock += 5 * MINUTE
+    await put(filesOf(later, caPem))
+    await source.check()
+    expect(source.current()).toMatchObject({ certPem: one.certPem, keyPem: one.keyPem, caBundlePem: caPem })
+    clock += 5 * MINUTE
+    await source.check()
+    expect(source.current()).toMatchObject({ certPem: later.certPem, keyPem: later.keyPem, caBundlePem: caPem })
+  })
+
+  test('that are not valid yet are served if there are no others', async () => {
+    const later = await makeLeaf({ ca, hosts: ['localhost'], now: now + 70 * MINUTE })
+    await put(filesOf(later, ca.certPem))
+    expect((await open()).current().certPem).toBe(later.certPem)
+  })
+
   test('of a CA that is not in ca.crt are rejected', async () => {
     await put(filesOf(one, otherCa.certPem))
     await expect(open()).rejects.toThrow('tls.crt is signed by no CA in ca.crt')

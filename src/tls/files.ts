@@ -88,13 +88,17 @@ class CertificateFiles {
       files,
       this.#place,
     )
-    const { notAfter } = chain[0]
+    const { notBefore, notAfter } = chain[0]
     if (notAfter <= now) throw broken(this.#place, LEAF_FILE, `expired at ${new Date(notAfter).toISOString()}`)
-    const certPem = joinPem(chain.map(({ pem }) => pem))
+    const served = { certPem: joinPem(chain.map(({ pem }) => pem)), keyPem, notAfter }
+    // The old certificate is served as long as callers would reject the new one, if it is still valid.
+    const current = this.#holder.get()
+    const old = current && current.notAfter > now ? current : undefined
+    const isEarly = notBefore > now
     // Some issuers leave it empty. Where it had a CA, it is being written.
     if (files[CA_FILE] === undefined || (files[CA_FILE].trim() === '' && this.#bundle.length === 0)) {
       this.#bundle = []
-      this.#holder.set({ certPem, keyPem, caBundlePem: undefined, notAfter })
+      this.#holder.set({ ...((isEarly && old) || served), caBundlePem: undefined })
       return
     }
     const bundle = this.#bundleWith(certificatesIn(CA_FILE, files, this.#place), now)
@@ -103,13 +107,12 @@ class CertificateFiles {
     if (issuers.length === 0)
       throw broken(this.#place, LEAF_FILE, `is signed by no CA in ${CA_FILE} that is still valid`)
     this.#bundle = bundle
-    const caBundlePem = joinPem(bundle.map((ca) => ca.pem))
-    const current = this.#holder.get()
     const waitMs = CHECK_INTERVAL_MS + OVERLAP_MS
-    const known = issuers.some(({ knownSince }) => mayStartToSign({ knownSince, now, waitMs, published: undefined }))
-    // Callers may not trust a new CA yet, so the old certificate is served until they do, if it is still valid.
-    const keepOld = !known && current !== undefined && current.notAfter > now
-    this.#holder.set(keepOld ? { ...current, caBundlePem } : { certPem, keyPem, caBundlePem, notAfter })
+    const isTrusted = issuers.some(({ knownSince }) =>
+      mayStartToSign({ knownSince, now, waitMs, published: undefined }),
+    )
+    const caBundlePem = joinPem(bundle.map((ca) => ca.pem))
+    this.#holder.set({ ...(((isEarly || !isTrusted) && old) || served), caBundlePem })
   }
 
   /** The bundle with the CAs in the file. Earlier CAs stay until they expire, since other replicas may still serve their certificates. */
