@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { RepeatLimit } from '../base/time/repeat-limit.ts'
 import { type Webhook, webhookPath } from '../webhooks/define.ts'
 import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
@@ -61,6 +62,8 @@ interface Endpoint {
 export function buildServer(options: ServerOptions): AdmissionServer {
   const { tls, clientNames, limits, log, metrics } = options
   const endpoints = buildEndpoints(options)
+  // A load balancer that only connects does so every few seconds, and any client may.
+  const refusals = new RepeatLimit()
   const server = fastify({
     https: {
       ...secureContext(tls),
@@ -81,7 +84,8 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     forceCloseConnections: 'idle',
     frameworkErrors: ({ message }, _request, reply) => responses.reject(reply, { status: 400, message }),
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
-      log.warn({ reason: error.message, code: error.code }, 'connection refused')
+      const { message, code = '' } = error
+      if (refusals.take(code, options.now())) log.warn({ reason: message, code }, 'connection refused')
       refuseConnection(error, socket)
     },
   })

@@ -303,3 +303,12 @@ test('it closes within the time it is given, whatever is open', async () => {
   expect(performance.now() - began).toBeLessThan(20_000)
   await expect.poll(() => running.figure('lodestone_connections')).toBe(0)
 })
+
+test('a load balancer that only connects is logged once, and later seldom', async () => {
+  const running = await startServer()
+  for (let times = 0; times < 5; times++) (await openTcp(running)).end()
+  ;(await openTcp(running)).end('GET / HTTP/1.1\r\n\r\n')
+  const causes = () => running.lines.filter(({ msg }) => msg === 'connection refused').map(({ code }) => code)
+
+  await expect.poll(() => causes().sort()).toEqual(['ECONNRESET', 'ERR_SSL_HTTP_REQUEST'])
+})
