@@ -26,7 +26,17 @@ class FakeSource extends EventTarget {
   }
 }
 
+/** The tab, which the user shows and hides. */
+class FakeDocument extends EventTarget {
+  hidden = false
+  set(hidden: boolean): void {
+    this.hidden = hidden
+    this.dispatchEvent(new Event('visibilitychange'))
+  }
+}
+
 const shown: string[] = []
+let tab: FakeDocument
 const listener = {
   changed: (lists: readonly string[]) => void shown.push(`changed ${lists}`),
   fresh: () => undefined,
@@ -39,6 +49,8 @@ beforeEach(() => {
   FakeSource.opened = []
   vi.useFakeTimers()
   vi.stubGlobal('EventSource', FakeSource)
+  tab = new FakeDocument()
+  vi.stubGlobal('document', tab)
 })
 
 afterEach(() => {
@@ -100,6 +112,39 @@ test('a page that is paused does not miss a connection', async () => {
   stop()
   await vi.advanceTimersByTimeAsync(2 * SILENCE_MS)
   expect([FakeSource.opened.length, shown.at(-1)]).toEqual([1, 'changed claims'])
+})
+
+test('a tab that is not shown leaves its connection to other tabs', async () => {
+  const stop = follow(listener)
+  FakeSource.opened[0]?.state()
+  tab.set(true)
+  await vi.advanceTimersByTimeAsync(2 * SILENCE_MS)
+  expect(FakeSource.opened.map(({ readyState }) => readyState)).toEqual([FakeSource.CLOSED])
+  tab.set(false)
+  FakeSource.opened[1]?.state()
+  expect(shown).toEqual(['connected', 'changed claims', 'connected', 'changed claims'])
+  stop()
+  tab.set(true)
+  tab.set(false)
+  expect(FakeSource.opened.map(({ readyState }) => readyState)).toEqual([FakeSource.CLOSED, FakeSource.CLOSED])
+})
+
+test('a tab that is opened in the background does not follow yet', () => {
+  tab.set(true)
+  follow(listener)
+  expect(FakeSource.opened).toEqual([])
+})
+
+test('a tab that is hidden while the server is asked for a reason stays silent', async () => {
+  const answer = Promise.withResolvers<Response>()
+  vi.stubGlobal('fetch', () => answer.promise)
+  follow(listener)
+  FakeSource.opened[0]?.fail(2)
+  await vi.advanceTimersByTimeAsync(RETRY_MS)
+  tab.set(true)
+  answer.resolve(problem(503, 'too many'))
+  await vi.advanceTimersByTimeAsync(10 * RETRY_MS)
+  expect([FakeSource.opened.length, shown]).toEqual([1, ['lost']])
 })
 
 test('a session that has ended shows the login', async () => {

@@ -191,11 +191,14 @@ export const SILENCE_MS = 30_000
 /**
  * Follows the events of the server until the returned function is called. The browser opens a lost connection again by itself. It does not
  * after an answer with another status than 200, as of a proxy without the server. Then the server is asked for the reason.
+ *
+ * A tab that is not shown does not follow. Browsers open six connections to a host: those of six tabs would keep a further one from loading.
  */
 export function follow(listener: LiveListener): () => void {
-  let source: ReturnType<typeof openEvents>
+  let source: ReturnType<typeof openEvents> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
-  let hasEnded = false
+  /** The present attempt. One that has ended has no effect. */
+  let attempt = {}
   const later = (run: () => void) => {
     timer = setTimeout(run, RETRY_MS)
   }
@@ -203,20 +206,31 @@ export function follow(listener: LiveListener): () => void {
     source = openEvents(listener, () => later(() => void ask()))
   }
   const ask = async () => {
+    const own = attempt
     const problem = await checkEvents().then(
       () => undefined,
       (error: Error) => error.message,
     )
-    if (hasEnded) return
+    if (attempt !== own) return
     if (problem === undefined) return open()
     listener.connected(false, problem)
     later(() => void ask())
   }
-  open()
-  return () => {
-    hasEnded = true
+  const end = () => {
+    attempt = {}
     clearTimeout(timer)
-    source.close()
+    source?.close()
+    source = undefined
+  }
+  const show = () => {
+    end()
+    if (!document.hidden) open()
+  }
+  document.addEventListener('visibilitychange', show)
+  show()
+  return () => {
+    document.removeEventListener('visibilitychange', show)
+    end()
   }
 }
 
