@@ -7,3 +7,8 @@ const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ')
 }
+
+/** Escapes the control characters that JSON and YAML keep within quotes: a terminal would obey them. */
+export function escapeControls(text: string): string {
+  return text.replaceAll(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+}

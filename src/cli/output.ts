@@ -1,5 +1,6 @@
 /** The option `-o`: reads the format, and renders data as JSON or YAML. */
 import { stringify } from 'yaml'
+import { escapeControls } from '../base/printable.ts'
 import { suggest } from '../base/suggest.ts'
 import { type Arguments, UsageError } from './command.ts'
 
@@ -46,9 +47,4 @@ export function renderData(data: unknown, format: 'json' | 'yaml'): string {
 /** Renders a value as YAML: one line per text, and no anchors. Texts such as `on` are quoted for parsers of YAML 1.1. */
 export function renderYaml(value: unknown): string {
   return escapeControls(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' }))
-}
-
-/** Escapes the control characters that both formats keep within quotes: a terminal would obey them. */
-function escapeControls(text: string): string {
-  return text.replaceAll(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
 }

@@ -44,6 +44,24 @@ test('the formatter for terminals is loaded only for a pretty log', () => {
   ])
 })
 
+test('no line has characters of a tenant that a terminal would obey', async () => {
+  const reason = 'no DataSource for table a\u001b[31m\u009b31m\u007f'
+  const printed: string[] = []
+  const output = { write: (line: string) => printed.push(line) }
+  for (const format of ['json', 'pretty'] as const) {
+    openLogger({ level: 'info', format, output, colorize: false }).log.info({ reason }, 'reviewed')
+  }
+  const { log, close } = open()
+  log.info({ reason }, 'reviewed')
+  await close()
+
+  for (const text of [...printed, written()]) {
+    expect(text).toContain(String.raw`table a\u001b[31m\u009b31m\u007f`)
+    expect(text.trimEnd()).not.toMatch(/[\u007f-\u009f]/)
+  }
+  expect(lines()).toMatchObject([{ reason }])
+})
+
 test('a deferred line has the time of its call, and the order stays', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { log, close } = open()

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { type Logger, pino } from 'pino'
 import type * as PinoPretty from 'pino-pretty'
+import { escapeControls } from '../base/printable.ts'
 import { openLineQueue } from './line-queue.ts'
 import { openLineWriter } from './line-writer.ts'
 import type { LogLevel } from './log-levels.ts'
@@ -46,17 +47,19 @@ export function openLogger({ level, format, output, colorize = output.isTTY === 
       translateTime: 'HH:MM:ss.l',
     })
     return {
-      log: pino(options, { write: (line: string) => void output.write(prettify(line)) }),
+      log: pino(options, { write: (line: string) => void output.write(escapeControls(prettify(line))) }),
       close: async () => undefined,
     }
   }
   if (output.fd === undefined) {
-    return { log: pino(options, { write: (line: string) => void output.write(line) }), close: async () => undefined }
+    const write = (line: string) => void output.write(escapeControls(line))
+    return { log: pino(options, { write }), close: async () => undefined }
   }
   const writer = openLineWriter(output.fd, onClosed)
   const queue = openLineQueue(writer.send)
+  const batched = { ...options, timestamp: openClock(queue.now), hooks: { logMethod: queue.logMethod } }
   return {
-    log: pino({ ...options, timestamp: openClock(queue.now), hooks: { logMethod: queue.logMethod } }, writer),
+    log: pino(batched, { write: (line: string) => writer.write(escapeControls(line)) }),
     close() {
       queue.flush()
       return writer.flush()
