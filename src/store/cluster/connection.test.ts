@@ -236,6 +236,17 @@ describe('a connection', () => {
     expect(headers).toMatchObject({ 'impersonate-user': 'jane', 'impersonate-group': 'sales, eu' })
   })
 
+  test.each([{ 'as-uid': '7' }, { 'as-groups': ['sales'] }, { 'as-user-extra': { reason: ['audit'] } }])(
+    'sends nothing for a user with %j and without as, as kubectl',
+    async (user) => {
+      const server = await serve({})
+      await expect(get({ kubeconfig: await writeConfig(server.url, { token: 'a', ...user }) })).rejects.toThrow(
+        /user me has as-uid, as-groups or as-user-extra without as; add as, or remove them$/,
+      )
+      expect(server.requests).toEqual([])
+    },
+  )
+
   // Files are read again every ten seconds.
   const later = () => {
     const at = performance.now() + 10_001

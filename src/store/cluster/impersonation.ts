@@ -8,6 +8,15 @@ export interface ImpersonatedUser {
   'as-user-extra'?: Readonly<Record<string, readonly string[]>>
 }
 
+/**
+ * Whether a user is to have the uid, the groups or the extra fields of another user who is not named. As client-go, Lodestone rejects this
+ * (tools/clientcmd/validation.go): the requests would have all rights of the user.
+ */
+export function lacksImpersonatedUser(user: ImpersonatedUser): boolean {
+  const { as: name, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user
+  return !name && Boolean(uid || groups?.length || Object.keys(extra ?? {}).length)
+}
+
 /** Returns the headers of the requests, as client-go sends them (transport/round_trippers.go); none without `as`. */
 export function impersonationHeaders(user: ImpersonatedUser): Record<string, string[]> {
   const { as: name, 'as-uid': uid, 'as-groups': groups = [], 'as-user-extra': extra = {} } = user

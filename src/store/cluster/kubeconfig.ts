@@ -10,7 +10,7 @@ import { describeFileError } from '../../base/file-error.ts'
 import { without } from '../../base/json.ts'
 import { UserError } from '../../base/user-error.ts'
 import { execOf, resolveCommand, startPlugin, withExecInfo } from './credential-plugin.ts'
-import { type ImpersonatedUser, impersonationHeaders } from './impersonation.ts'
+import { type ImpersonatedUser, impersonationHeaders, lacksImpersonatedUser } from './impersonation.ts'
 
 interface KubeconfigSource {
   /** A file; or the files of `$KUBECONFIG`, of which some may be missing. */
@@ -88,9 +88,14 @@ export function readAuthority({ name, caFile, caData }: Cluster): string | undef
 
 /** Returns the headers with which requests are those of another user than the current one; none if the kubeconfig names no other. */
 export function readImpersonation(config: KubeConfig, files: readonly KubeconfigFile[]): Record<string, string[]> {
+  return impersonationHeaders(rawUser(config, files))
+}
+
+/** Returns the fields of the current user as they are in the files. */
+function rawUser(config: KubeConfig, files: readonly KubeconfigFile[]): ImpersonatedUser {
   const name = config.getCurrentUser()?.name
   const users = files.flatMap(({ text }) => (parse(text) as RawConfig | null)?.users ?? [])
-  return impersonationHeaders(users.find((each) => each.name === name)?.user ?? {})
+  return users.find((each) => each.name === name)?.user ?? {}
 }
 
 /** Runs a function that reads files of users. A field of a wrong type causes errors of any class. Throws `ConnectionConfigError` alone. */
@@ -116,7 +121,14 @@ function mergeFiles(files: readonly KubeconfigFile[], context: string | undefine
     merged.users = addMissing(merged.users, config.users)
   }
   if (context !== undefined) merged.setCurrentContext(context)
-  checkConfig(merged, kubeconfigTitle(files.map(({ file }) => file)))
+  const title = kubeconfigTitle(files.map(({ file }) => file))
+  checkConfig(merged, title)
+  if (lacksImpersonatedUser(rawUser(merged, files))) {
+    const name = merged.getCurrentUser()?.name
+    throw new ConnectionConfigError(
+      `kubeconfig ${title}: user ${name} has as-uid, as-groups or as-user-extra without as; add as, or remove them`,
+    )
+  }
   completePlugin(merged, files)
   return merged
 }
