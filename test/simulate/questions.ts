@@ -218,8 +218,7 @@ export function checkAnswer(world: World, action: AskedAction, { before, changes
   const after = clustersOfBindings(world)
   for (const [key, was] of before) {
     const change = changes.get(key)
-    if (!isPredicted(world, key, was, after.get(key)) || isLeftOpen(change) || isOverlooked(world, after.get(key)))
-      continue
+    if (!isPredicted(world, key, was, after.get(key)) || isLeftOpen(change)) continue
     const last = change?.next ?? change
     const said = last && { ...last, to: [...last.to, ...(change?.to ?? [])] }
     const is = after.get(key)

@@ -13,8 +13,6 @@ export interface Fleet {
   rules: KarmadaRules
   /** Returns the affinity groups of the placement of a binding: one without a name if it has no groups. */
   groupsOf(spec: BindingSpec): readonly Group[]
-  /** Whether the placement of a binding allows a cluster, in any of its groups. */
-  allows(spec: BindingSpec, name: string): boolean
   /** Whether a cluster does not exist, or is being deleted; false if no Cluster is known. */
   isGone(name: string): boolean
 }
@@ -23,6 +21,8 @@ export interface Fleet {
 export interface Group {
   name: string | undefined
   allows(name: string): boolean
+  /** Whether it allows a cluster without its overflow tiers. */
+  allowsAtFirst(name: string): boolean
   /** Returns the names of the clusters that it allows, sorted. */
   allowed(): readonly string[]
   /** Returns those of them that the scheduler accepts for a workload of this kind that runs nowhere. */
@@ -51,7 +51,6 @@ export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): 
     clusters: lookup,
     rules,
     groupsOf,
-    allows: (spec, name) => groupsOf(spec).some((group) => group.allows(name)),
     isGone: (name) => isGone(name, lookup),
   }
 }
@@ -113,6 +112,7 @@ function compileGroup(
   const group: Group = {
     name,
     allows: (cluster) => filters.some((filter) => filter.allows(cluster)),
+    allowsAtFirst: (cluster) => filters[0]?.allows(cluster) === true,
     allowed() {
       // A narrowed affinity names few clusters of many.
       allowed ??= sortedUnique(filters.flatMap((filter) => (filter.named ?? all).filter((each) => filter.allows(each))))

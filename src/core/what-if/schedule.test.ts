@@ -8,9 +8,10 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
+import { defined } from '../../base/json.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { compileFleet } from './fleet.ts'
-import { predictSchedule, type Schedule } from './schedule.ts'
+import { isAffectedBy, predictSchedule, type Schedule } from './schedule.ts'
 import { leaveCluster } from './suppose.ts'
 
 const broken = { taints: [{ key: 'broken', effect: 'NoSchedule' }] } as const
@@ -539,5 +540,45 @@ describe('predictSchedule', () => {
       takesAll: false,
       waits: false,
     })
+  })
+})
+
+const ALL = ['m1', 'm2', 'm3']
+
+describe('after a change of a cluster, the scheduler looks at a workload', () => {
+  const tiers = {
+    clusterAffinities: [
+      {
+        affinityName: 'first',
+        clusterNames: ['m1'],
+        overflowAffinities: [{ affinityName: 'tier', clusterNames: ['m2'] }],
+      },
+      { affinityName: 'second', clusterNames: ['m3'] },
+    ],
+  }
+
+  test.each<{ name: string; placement: Placement; observed?: string; hasFailed?: boolean; want: string[] }>([
+    { name: 'without a group if its policy allows the cluster', placement: names('m1', 'm2'), want: ['m1', 'm2'] },
+    { name: 'of a new group if the first one has the cluster', placement: tiers, want: ['m1'] },
+    { name: 'of the first group, and not if only a tier has it', placement: tiers, observed: 'first', want: ['m1'] },
+    { name: 'of another group if that one has the cluster', placement: tiers, observed: 'second', want: ['m3'] },
+    {
+      name: 'of a group if it found no cluster before',
+      placement: tiers,
+      observed: 'first',
+      hasFailed: true,
+      want: ALL,
+    },
+    {
+      name: 'without a group if its policy allows the cluster, also then',
+      placement: names('m1'),
+      hasFailed: true,
+      want: ['m1'],
+    },
+  ])('$name', ({ placement, observed, hasFailed, want }) => {
+    const status = defined({ schedulerObservingAffinityName: observed, ...(hasFailed && noFit) })
+    const binding = { ...makeBinding({ placement, replicas: 1, replicaRequirements: {} }), status }
+    const fleet = compileFleet(FLEET, newestRules)
+    expect(ALL.filter((name) => isAffectedBy(name, binding, fleet))).toEqual(want)
   })
 })

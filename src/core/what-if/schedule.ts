@@ -42,7 +42,7 @@ export interface ScheduleInput {
   /** The stored binding before the change; undefined if it is new. */
   before: ResourceBinding | undefined
   fleet: Fleet
-  /** Whether a cluster changed that the binding allows. Then the scheduler looks at the binding again. */
+  /** Whether a cluster changed, and the scheduler looks at the binding again: see `isAffectedBy`. */
   isQueued: boolean
 }
 
@@ -214,6 +214,18 @@ function groupsToTry({ spec, status }: ResourceBinding, fleet: Fleet): readonly 
   const groups = fleet.groupsOf(spec)
   const begin = groups.findIndex(({ name }) => name === status?.schedulerObservingAffinityName)
   return groups.slice(Math.max(0, begin))
+}
+
+/**
+ * Whether the scheduler looks at a binding again after a change of a cluster: if the group that it chose last has the cluster. It overlooks those of
+ * overflow tiers. After it found no cluster in the groups, it looks after any change: it has not recorded this state of the binding (v1.18.2,
+ * pkg/scheduler/event_handler.go, enqueueAffectedBindings).
+ */
+export function isAffectedBy(cluster: string, binding: ResourceBinding, fleet: Fleet): boolean {
+  const [group] = groupsToTry(binding, fleet)
+  return (
+    group?.allowsAtFirst(cluster) === true || (group?.name !== undefined && schedulingFailure(binding) !== undefined)
+  )
 }
 
 /**

@@ -9,6 +9,7 @@ import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet, worsenFleet } from '../../core/what-if/fleet.ts'
+import { isAffectedBy } from '../../core/what-if/schedule.ts'
 import { type Settled, type SettleInput, settle } from '../../core/what-if/settle.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { kindKey } from '../../store/any-kind.ts'
@@ -138,9 +139,9 @@ export function gatherDecisionInput(
   return gatherBindingInput(written, stored, { ...world, clusterScopedClaims: scope })
 }
 
-/** Whether a cluster changed that a binding allows: the scheduler queues such bindings (pkg/scheduler/event_handler.go, updateCluster). */
-export function isQueuedIn({ spec }: ResourceBinding, { changedClusters, fleet }: World): boolean {
-  return changedClusters.some((name) => fleet.allows(spec, name))
+/** Whether a cluster changed, and the scheduler looks at a binding again. */
+export function isQueuedIn(binding: ResourceBinding, { changedClusters, fleet }: World): boolean {
+  return changedClusters.some((name) => isAffectedBy(name, binding, fleet))
 }
 
 /** Whether a cluster only got taints, or is being deleted. */
