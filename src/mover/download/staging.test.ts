@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../../test/temporary-folder.ts'
-import { exists } from './staging.ts'
+import { exists, findRoot } from './staging.ts'
 
 test.each([
   { name: 'a file', path: 'file', want: true },
@@ -15,6 +15,12 @@ test.each([
 
 test('a path that cannot be looked at is not a missing one', async () => {
   await expect(exists(join(makeFolder(), 'loop', 'file'))).rejects.toMatchObject({ code: 'ELOOP' })
+})
+
+test('a root that cannot be looked at does not end all attempts, as a missing one does', async () => {
+  const folder = makeFolder()
+  await expect(findRoot(join(folder, 'loop'))).rejects.toMatchObject({ code: 'ELOOP' })
+  await expect(findRoot(join(folder, 'none'))).rejects.toMatchObject({ code: 'Rejected' })
 })
 
 /** A folder with a file and a link to itself. */

@@ -45,11 +45,16 @@ export async function locate(root: string, target: string, inPlace = false): Pro
   return { target: real, state, files: inPlace ? real : join(state, 'files'), parts: join(state, 'parts') }
 }
 
-/** Returns the path of the root without symbolic links. */
+/** Returns the path of the root without symbolic links. Throws the error of a disk that cannot be read: another attempt may succeed. */
 export function findRoot(root: string): Promise<string> {
-  return realpath(root).catch((cause: unknown) => {
+  return realpath(root).catch((cause: NodeJS.ErrnoException) => {
+    if (!isMissing(cause)) throw cause
     throw new MoverError('Rejected', `root ${root} does not exist; mount it in the Pod`, { cause })
   })
+}
+
+function isMissing({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
 function linkError(path: string): MoverError {
@@ -68,7 +73,7 @@ export async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+      if (!isMissing(error)) throw error
       return false
     },
   )
@@ -108,7 +113,7 @@ export async function readCompletion(place: Place): Promise<Completion | undefin
 export async function readRecord(place: Pick<Place, 'state'>): Promise<Completion | undefined> {
   const text = await readFile(recordFile(place), 'utf8').catch((error: NodeJS.ErrnoException) => {
     // An error of the disk does not mean that the record is missing.
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+    if (!isMissing(error)) throw error
     return ''
   })
   try {
