@@ -164,6 +164,7 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { server: { port: 65536 } }, want: 'server.port' },
     { given: { server: { port: 1.5 } }, want: 'server.port' },
     { given: { server: { healthPort: -1 } }, want: 'server.healthPort' },
+    { given: { registration: { service: { port: 0 } } }, want: 'registration.service.port' },
     { given: { server: { host: '' } }, want: 'server.host' },
     { given: { server: { maxInFlight: 0 } }, want: 'server.maxInFlight' },
     { given: { server: { maxConnections: 9 } }, want: 'server.maxConnections' },

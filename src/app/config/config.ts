@@ -50,7 +50,7 @@ export const configSection = section({
     service: section({
       namespace: field(labelName, 'lodestone-system', 'Namespace of the Service, with mode `service`.'),
       name: field(labelName, 'lodestone', 'Name of the Service.'),
-      port: field(port, 443, 'Port of the Service.'),
+      port: field({ ...port, minimum: 1 }, 443, 'Port of the Service.'),
     }),
     timeoutSeconds: field({ type: 'integer', minimum: 1, maximum: 30 }, 3, 'Time limit of the API server for a call.'),
     excludedNamespaces: list(
