@@ -1,9 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bind, loop, one, runsIn, write } from '../../../test/binding-writes.ts'
 import { located, lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import { newestRules } from '../karmada-rules.ts'
-import { weightCheck } from './weights.ts'
+import { divideByWeights, fixedWeights, weightCheck } from './weights.ts'
 
 const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4')
 const named = (...clusterNames: string[]): ClusterAffinity => ({ clusterNames })
@@ -140,4 +141,70 @@ describe('a workload whose policy gives all replicas to m1 and m2', () => {
     const { binding } = loop(bind({ placement: groups }), [located(['m3', 'm4'])], { clusters })
     expect(binding.spec.placement?.clusterAffinities).toEqual([{ affinityName: 'b', clusterNames: ['m3'] }])
   })
+})
+
+describe('fixed weights', () => {
+  const list = (...entries: [ClusterAffinity, number][]): Placement => ({
+    replicaScheduling: {
+      replicaDivisionPreference: 'Weighted',
+      weightPreference: { staticWeightList: entries.map(([targetCluster, weight]) => ({ targetCluster, weight })) },
+    },
+  })
+
+  test.each<{ name: string; placement: Placement; want: Record<string, number> }>([
+    { name: 'are the same for all clusters without a list', placement: list(), want: { m1: 1, m2: 1, m3: 1 } },
+    { name: 'leave out a cluster that is not listed', placement: list([named('m1', 'm3'), 2]), want: { m1: 2, m3: 2 } },
+    { name: 'are the same if no cluster is listed', placement: list([named('m9'), 2]), want: { m1: 1, m2: 1, m3: 1 } },
+    {
+      name: 'are the largest one that matches',
+      placement: list([named('m1', 'm2'), 1], [inEurope, 3], [{}, 0]),
+      want: { m1: 1, m2: 3 },
+    },
+  ])('$name', ({ placement, want }) => {
+    const found = fixedWeights(['m1', 'm2', 'm3'], placement, clusters, newestRules)
+    expect(Object.fromEntries(found ?? [])).toEqual(want)
+  })
+
+  test('are not computed for too many comparisons', () => {
+    const many = Array.from({ length: 1001 }, (_, i): [ClusterAffinity, number] => [named(`c${i}`), 1])
+    expect(fixedWeights(['m1'], list(...many), clusters, newestRules)).toBeUndefined()
+  })
+
+  test('give replicas as the scheduler does', () => {
+    const weights = fc.uniqueArray(
+      fc.record({ name: fc.stringMatching(/^[a-f]$/), weight: fc.integer({ min: 1, max: 9 }) }),
+      {
+        selector: ({ name }) => name,
+        minLength: 1,
+      },
+    )
+    fc.assert(
+      fc.property(weights, fc.integer({ min: 0, max: 20 }), (given, replicas) => {
+        const byName = new Map(given.map(({ name, weight }) => [name, weight]))
+        const { certain, possible } = divideByWeights(byName, replicas)
+        const orders = [1, -1].map((order) => allocate(byName, replicas, order))
+        expect(certain.sort()).toEqual(
+          [...byName.keys()]
+            .filter((name) => orders.every((got) => got.has(name)))
+            .sort()
+            .filter((name) => !possible.includes(name)),
+        )
+        for (const got of orders) for (const name of got) expect([...certain, ...possible]).toContain(name)
+      }),
+    )
+  })
+
+  /** The clusters with replicas. `order`: whether the first or the last name gets a replica of equal clusters. */
+  function allocate(weights: ReadonlyMap<string, number>, replicas: number, order: number): Set<string> {
+    const counts = new Map([...weights.keys()].map((name) => [name, 0]))
+    const countOf = (name: string) => counts.get(name) ?? 0
+    const quotient = (name: string) => (weights.get(name) ?? 0) / (2 * countOf(name) + 1)
+    for (let i = 0; i < replicas; i++) {
+      const [first = ''] = [...counts.keys()].sort(
+        (a, b) => quotient(b) - quotient(a) || countOf(a) - countOf(b) || order * (a < b ? -1 : 1),
+      )
+      counts.set(first, countOf(first) + 1)
+    }
+    return new Set([...counts.keys()].filter((name) => countOf(name) > 0))
+  }
 })

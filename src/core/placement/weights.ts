@@ -54,6 +54,55 @@ export function weightCheck({ replicaScheduling }: Placement, { clusters, rules,
   }
 }
 
+/**
+ * Returns the weights by which the scheduler divides replicas without regard to free capacity: for each candidate, the largest one that matches it.
+ * Without any, all have the same one (getStaticWeightInfoList). Undefined if there are too many to compare.
+ */
+export function fixedWeights(
+  candidates: readonly string[],
+  { replicaScheduling }: Placement,
+  clusters: ClusterLookup | undefined,
+  rules: KarmadaRules,
+): ReadonlyMap<string, number> | undefined {
+  const list = replicaScheduling?.weightPreference?.staticWeightList ?? []
+  const terms = list.map(({ targetCluster = {} }) => targetCluster)
+  if (list.length > MAX_WEIGHTS || comparisons(terms, candidates.length) > MAX_COMPARISONS) return undefined
+  const weights = new Map<string, number>()
+  for (const { targetCluster = {}, weight = 0 } of list) {
+    const { allows } = clusterFilter(targetCluster, clusters, rules)
+    for (const name of candidates) if (weight > (weights.get(name) ?? 0) && allows(name)) weights.set(name, weight)
+  }
+  return weights.size > 0 ? weights : new Map(candidates.map((name) => [name, 1]))
+}
+
+/**
+ * Returns which clusters get replicas by weights. A weight is divided by 1, and by 3, 5 and so on once its cluster has one replica, two and so on. The
+ * cluster with the largest quotient gets the next replica; of equal ones, that with fewer replicas (v1.18.2, pkg/util/helper/webstermethod.go).
+ * Clusters in `possible` have the same weight, and the UID of the workload decides between them.
+ */
+export function divideByWeights(
+  weights: ReadonlyMap<string, number>,
+  replicas: number,
+): { certain: string[]; possible: string[] } {
+  const counts = new Map<number, number>()
+  for (const weight of weights.values()) counts.set(weight, (counts.get(weight) ?? 0) + 1)
+  const before = new Map([...counts.keys()].map((weight) => [weight, replicasBefore(weight, counts)]))
+  const certain: string[] = []
+  const possible: string[] = []
+  for (const [name, weight] of weights) {
+    const [left, same] = [replicas - (before.get(weight) ?? 0), counts.get(weight) ?? 0]
+    if (left >= same) certain.push(name)
+    else if (left > 0) possible.push(name)
+  }
+  return { certain, possible }
+}
+
+/** How many replicas clusters with larger weights get before one with this weight gets its first. */
+function replicasBefore(weight: number, counts: ReadonlyMap<number, number>): number {
+  // The quotients of another weight that are larger: other / (2n - 1) > weight.
+  return [...counts].reduce((sum, [other, count]) => sum + count * Math.max(0, Math.ceil((other / weight - 1) / 2)), 0)
+}
+
 const NO_WEIGHT =
   'the static weights of the policy give its replicas to other clusters, and none to those with the data'
 

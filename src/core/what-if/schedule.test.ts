@@ -18,6 +18,17 @@ const broken = { taints: [{ key: 'broken', effect: 'NoSchedule' }] } as const
 const names = (...of: string[]) => ({ clusterAffinity: { clusterNames: of } })
 const divided = { replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Aggregated' } }
 const weighted = { replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted' } }
+const weightedBy = (weights: Record<string, number>) => ({
+  replicaScheduling: {
+    ...weighted.replicaScheduling,
+    weightPreference: {
+      staticWeightList: Object.entries(weights).map(([name, weight]) => ({
+        targetCluster: { clusterNames: [name] },
+        weight,
+      })),
+    },
+  },
+})
 const groups = {
   clusterAffinities: [
     { affinityName: 'first', clusterNames: ['m1'] },
@@ -388,7 +399,28 @@ const CASES: Given[] = [
     placement: { ...names('m1', 'm2'), ...weighted },
     before: { ...names('m1'), ...weighted },
     runs: ['m1'],
-    want: { keeps: ['m1'], among: ['m2'], takesAll: false },
+    want: { keeps: ['m1'], among: ['m2'], takesAll: true },
+  },
+  {
+    name: 'replicas leave a cluster without a fixed weight',
+    placement: { ...names('m1', 'm2', 'm3'), ...weightedBy({ m2: 3, m3: 2 }) },
+    before: { ...names('m1'), ...divided },
+    runs: ['m1'],
+    want: { keeps: [], among: ['m2', 'm3'], takesAll: true },
+  },
+  {
+    name: 'too few replicas for all fixed weights go to the largest ones',
+    placement: { ...names('m1', 'm2', 'm3'), ...weightedBy({ m1: 9, m2: 1, m3: 1 }) },
+    before: { ...names('m1', 'm2', 'm3'), ...weightedBy({ m1: 1, m2: 1, m3: 1 }) },
+    runs: ['m1', 'm2'],
+    want: { keeps: ['m1'], among: [] },
+  },
+  {
+    name: 'a replica goes to one of the clusters with the same weight',
+    placement: { ...names('m1', 'm2'), ...weighted },
+    more: { replicas: 1 },
+    runs: [],
+    want: { keeps: [], among: ['m1', 'm2'], takesAll: false },
   },
   {
     name: 'a workload without a cluster is scheduled, since it waits in the queue',

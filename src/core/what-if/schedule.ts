@@ -17,6 +17,7 @@ import {
 } from '../placement/binding-state.ts'
 import { withoutClusters } from '../placement/cluster-filter.ts'
 import { canKeepAll, maxClusters, minClusters, spreadCandidates, spreadCheck } from '../placement/spread.ts'
+import { divideByWeights, fixedWeights } from '../placement/weights.ts'
 import { parseAnnotation } from '../resource-binding/annotations.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
 import { findEviction } from './evict.ts'
@@ -102,16 +103,26 @@ function choose(
     const needsAll = minClusters(spec.placement) >= keeps.length + among.length
     return { ...result, among, takesAll: needsAll || !spec.placement?.spreadConstraints?.length }
   }
+  if (hasFixedWeights(spec)) return { ...result, ...divideAnew(spec, names, fleet) }
   // Each of its clusters runs all replicas. The scheduler removes some of them, and maybe all of a cluster.
   if (keeps.length > 1 && before && !isDivided(before.spec))
-    return { ...result, keeps: [], among: hasFixedWeights(spec) ? names : keeps, takesAll: false }
-  // Fixed weights divide the replicas anew; else they stay where they are.
+    return { ...result, keeps: [], among: keeps, takesAll: false }
   const isComplete =
     keeps.length > 0 &&
     keeps.length === targetClusters(before?.spec).length &&
     (schedulingFailure(binding) === undefined || hasAllReplicas(spec))
-  const among = isComplete && !isDividedAnew(spec, before?.spec) ? [] : others
+  const among = isComplete ? [] : others
   return { ...result, among, takesAll: among.length === 1 && keeps.length === 0 }
+}
+
+/** Divides replicas by fixed weights, without regard to where they are (pkg/scheduler/core/assignment.go, assignByStaticWeightStrategy). */
+function divideAnew(spec: BindingSpec, candidates: readonly string[], fleet: Fleet) {
+  const weights = fixedWeights(candidates, spec.placement ?? {}, fleet.clusters, fleet.rules)
+  if (!weights) return { keeps: [], among: candidates, takesAll: false }
+  const { certain, possible } = divideByWeights(weights, spec.replicas ?? 0)
+  const runs = new Set(targetClusters(spec))
+  const [keeps, gains] = [certain.filter((name) => runs.has(name)), certain.filter((name) => !runs.has(name))]
+  return { keeps: keeps.sort(), among: [...gains, ...possible].sort(), takesAll: possible.length === 0 }
 }
 
 function isSpreadByRegion({ placement }: BindingSpec): boolean {
@@ -133,11 +144,6 @@ function isAlwaysScheduled(spec: BindingSpec): boolean {
   return (
     !isWorkload(spec) || replicaScheduling === undefined || replicaScheduling.replicaSchedulingType === 'Duplicated'
   )
-}
-
-/** Whether a changed placement has fixed weights (pkg/scheduler/core/division_algorithm.go). */
-function isDividedAnew(spec: BindingSpec, before: BindingSpec | undefined): boolean {
-  return hasFixedWeights(spec) && !jsonEqual(spec.placement, before?.placement)
 }
 
 /** Whether replicas are divided by weights that do not depend on free capacity: listed ones, or equal ones. */
