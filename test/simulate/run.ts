@@ -52,8 +52,8 @@ export function configOf(seed: number, { asks = false }: Pick<WorldConfig, 'asks
   const tolerations = tolerationsOf(seed, { asks, failover, ...prices })
   const queues = queuesOf(seed, { asks })
   const scales = scalesOf(seed, prices)
-  const lazy = lazinessOf(seed, { asks, ...prices })
-  const others = othersOf(seed, { asks, ...prices })
+  const lazy = lazinessOf(seed, prices)
+  const others = othersOf(seed, prices)
   const hidden = hiddenOf(seed, { asks })
   return {
     clusters,
@@ -109,17 +109,17 @@ function scalesOf(seed: number, { links }: Pick<WorldConfig, 'links'>): Pick<Wor
   return !links && randomFrom(seed ^ 0x5ca1e).chance(SCALED_CHANCE) ? { scales: true } : {}
 }
 
-// Chosen with other random numbers, as the prices. What-if and the order of costs read the policy, and not what was applied of it.
-function lazinessOf(seed: number, { asks, links }: Pick<WorldConfig, 'asks' | 'links'>): Pick<WorldConfig, 'lazy'> {
-  return !asks && !links && randomFrom(seed ^ 0x1a2e).chance(LAZY_CHANCE) ? { lazy: true } : {}
+// Chosen with other random numbers, as the prices. The order of costs reads the policy, and not what was applied of it.
+function lazinessOf(seed: number, { links }: Pick<WorldConfig, 'links'>): Pick<WorldConfig, 'lazy'> {
+  return !links && randomFrom(seed ^ 0x1a2e).chance(LAZY_CHANCE) ? { lazy: true } : {}
 }
 
-// Chosen with other random numbers, as the prices. What-if and the order of costs do not know these.
+// Chosen with other random numbers, as the prices. The order of costs does not know these.
 function othersOf(
   seed: number,
-  { asks, links }: Pick<WorldConfig, 'asks' | 'links'>,
+  { links }: Pick<WorldConfig, 'links'>,
 ): Pick<WorldConfig, 'shapes' | 'fails' | 'suspends' | 'preempts' | 'components'> {
-  if (asks || links) return {}
+  if (links) return {}
   const isChosen = (name: string, salt: number, share: number) =>
     randomFrom(seed ^ salt).chance(share) ? { [name]: true } : {}
   return {
