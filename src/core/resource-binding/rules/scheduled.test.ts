@@ -230,6 +230,19 @@ describe('a running workload whose dispatching is suspended', () => {
     expect(loop(suspend(kept, { dispatching: false }), always)).toMatchObject({ state: 'Narrowed', names: ['m3'] })
   })
 
+  test.each([
+    { name: 'loses a copy without data if another one is with the data', placement: three, want: 'Narrowed' },
+    {
+      name: 'keeps replicas without data, which would not be created with it',
+      placement: { ...three, replicaScheduling: { replicaSchedulingType: 'Divided' } },
+      want: 'Kept',
+    },
+  ])('$name', ({ placement, want }) => {
+    const clusters = ['m1', 'm3'].map((name) => ({ name, replicas: 1 }))
+    const both = loop(bind({ clusters, placement }), [located(['m1', 'm3'])]).binding
+    expect(loop(suspend(both, { dispatching: true }), [located(['m3'])]).state).toBe(want)
+  })
+
   test('keeps its narrowing if the scheduler adds a cluster that is not cached yet', () => {
     const stored = suspend(bind(runsIn('m3')), { dispatching: true })
     const claims = [located(['m1', 'm3'])]

@@ -7,6 +7,7 @@ import {
   evictedClusters,
   hasNoChoice,
   hasNoFit,
+  isDivided,
   occupiedClusters,
   usesOverflow,
 } from '../../placement/binding-state.ts'
@@ -90,14 +91,16 @@ export function stayWithoutMove(situation: Situation): PlacementDecision | undef
  *
  * Without a policy, Karmada's scheduler ignores a change of the binding, and schedules the workload when a Cluster changes (v1.18.1,
  * pkg/scheduler/event_handler.go, enqueueAffectedBindings). If it refused the clusters with the data by then, it would remove the workload from all
- * clusters. A workload that must leave its clusters in any case moves to its data. A cluster that is not cached is gone, or has joined since.
+ * clusters. A workload that must leave its clusters in any case moves to its data. A cluster that is not cached is gone, or has joined since. If a copy
+ * is in an allowed cluster already, others only end.
  */
 function moveProblem(situation: Situation, allowed: readonly string[] | undefined): string | undefined {
   const { binding, clusters } = situation.input
   const { metadata, spec } = binding
   const isKnown = (name: string) => clusters === undefined || clusters(name) !== undefined
-  if (allowed === undefined || occupiedClusters(spec).every((name) => allowed.includes(name) || !isKnown(name)))
-    return undefined
+  const runsIn = occupiedClusters(spec)
+  if (allowed === undefined || runsIn.every((name) => allowed.includes(name) || !isKnown(name))) return undefined
+  if (!isDivided(spec) && runsIn.some((name) => allowed.includes(name))) return undefined
   if (policyReferenceOf(metadata) === undefined) return 'no policy selects the workload any more, so it does not move'
   return mustLeave(situation) ? undefined : dispatchingProblem(spec, allowed)
 }
