@@ -34,6 +34,7 @@ import {
   isDuplicated,
   isWorkload,
   namesOf,
+  occupiedBy,
   type Placement,
   type Policy,
 } from './karmada.ts'
@@ -395,7 +396,7 @@ export class Guarantees {
     if (writer === 'lodestone' || writer === 'user' || !stored || isSameAffinity(stored, after)) return
     const clusters = this.#world.api.list<Cluster>('Cluster')
     const allows = ({ spec }: Binding) => allowedBy(spec.placement ?? {}, clusters)
-    const running = namesOf(stored.spec.clusters).filter((name) => namesOf(after.spec.clusters).includes(name))
+    const running = namesOf(stored.spec.clusters).filter((name) => occupiedBy(after).includes(name))
     // A workload cannot stay in a cluster that, for this replica, does not exist or is being deleted.
     const known = running.filter((name) => {
       const cluster = replica.clusters.get(name)

@@ -159,6 +159,12 @@ export function isDuplicated({ replicaScheduling }: Placement): boolean {
   return (replicaScheduling?.replicaSchedulingType ?? 'Duplicated') === 'Duplicated'
 }
 
+// The clusters in which a workload runs. One that gets replicas again has none in its clusters until it is scheduled.
+export function occupiedBy({ spec }: Pick<Binding, 'spec'>): string[] {
+  const isCopied = isDuplicated(spec.placement ?? {}) || !isReplicated({ spec })
+  return (spec.clusters ?? []).flatMap(({ name, replicas = 0 }) => (isCopied || replicas > 0 ? [name] : []))
+}
+
 export function namesOf(clusters: readonly TargetCluster[] | undefined): string[] {
   return (clusters ?? []).map(({ name }) => name)
 }

@@ -6,6 +6,7 @@ import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
 import type { Taint } from '../../src/api/node.ts'
 import { defined } from '../../src/base/json.ts'
 import { newestRules } from '../../src/core/karmada-rules.ts'
+import { DIVIDED_REPLICAS } from '../../src/core/resource-binding/narrow-to-fit.ts'
 import { FAILBACK_WINDOW } from '../../src/core/resource-binding/timing.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
@@ -245,9 +246,11 @@ function isPredicted(world: World, key: string, was: readonly string[], is: read
   return !mayBeQueued
 }
 
-// After a choice of the scheduler among several clusters, what-if names no later step: it says only that there is one.
+// After a choice of the scheduler among several clusters, what-if names no later step. Then a workload may return, or follow a preference with all
+// of its replicas.
 function isLeftOpen(change: WorkloadChange | undefined): boolean {
-  return change !== undefined && !change.takesAll && !change.next && change.reason.includes(FAILBACK_WINDOW)
+  if (change === undefined || change.takesAll || change.next) return false
+  return [FAILBACK_WINDOW, DIVIDED_REPLICAS].some((reason) => change.reason.includes(reason))
 }
 
 interface Compared {

@@ -4,7 +4,7 @@ import { allowedBy, isLedToEviction } from './accepts.ts'
 import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
-import { APPLIED_PLACEMENT, type Binding, type Cluster, isDuplicated, isReplicated, namesOf } from './karmada.ts'
+import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, occupiedBy } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { lacksWeight, schedule } from './schedule.ts'
 import { minus } from './sets.ts'
@@ -50,11 +50,8 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
 // Whether the scheduler has found no cluster for this placement.
 function isRefused({ status }: Binding, { metadata, spec }: Binding): boolean {
   const failure = status?.conditions?.find(({ status: holds }) => holds === 'False')
-  // The scheduler does not record a placement whose clusters lack room. A workload that gets replicas again has none in its clusters.
-  if (failure && failure.reason !== 'NoClusterFit') {
-    const isCopied = isDuplicated(spec.placement ?? {}) || !isReplicated({ spec })
-    return (spec.clusters ?? []).every(({ replicas = 0 }) => replicas === 0 && !isCopied)
-  }
+  // The scheduler does not record a placement whose clusters lack room.
+  if (failure && failure.reason !== 'NoClusterFit') return occupiedBy({ spec }).length === 0
   const hasFailed = failure !== undefined
   const tried = JSON.parse(metadata.annotations?.[APPLIED_PLACEMENT] ?? 'null')
   return hasFailed && !spec.clusters?.length && isDeepStrictEqual(tried, spec.placement)
