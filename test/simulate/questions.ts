@@ -278,7 +278,8 @@ function problemOf(effect: Effect, { said, was, is }: Compared): string | undefi
     case 'removed':
       return 'its binding exists'
     default:
-      if (is.length === 0) return 'it runs nowhere'
+      // A workload without replicas is released, and needs no cluster.
+      if (is.length === 0) return effect === 'released' && said.to.length === 0 ? undefined : 'it runs nowhere'
       if (left.length > 0) return `it still runs in ${left}`
       if (unsaid.length > 0) return `it runs in ${unsaid}, too`
       return lost.length > 0 && effect !== 'moves' && effect !== 'comesHome' ? `it has left ${lost}` : undefined
