@@ -486,6 +486,26 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(outcome(given)).toEqual({ base: one('member1', 'member2'), affinity: one('member1', 'member2') })
   })
 
+  test('does not keep a workload from its base after its last claim is gone', () => {
+    const given = { claims: [], clusters: broken, policy: lazy(one('member1', 'member3')), now: NOW + 3_600_000 }
+    const waits = decideBinding(
+      makeInput({ ...given, now: NOW, binding: runs, stored: runs, clusters: undefined }),
+    ).binding
+    const left = decideBinding(makeInput({ ...given, binding: waits, stored: waits, clusters: undefined }))
+    expect(left).toMatchObject({ state: 'Relaxed', binding: { spec: { placement: one('member2') } } })
+    expect(
+      decideBinding(makeInput({ ...given, binding: left.binding, stored: waits, leavesMovesToLoop: true })).binding,
+    ).toBe(left.binding)
+    const lost = { ...left.binding, spec: { ...left.binding.spec, clusters: [] } }
+    const status = { lastScheduledTime: new Date(NOW).toISOString() }
+    const emptied = { ...lost, status }
+    const decided = decideBinding(makeInput({ ...given, binding: emptied, stored: emptied }))
+    expect(decided.binding.spec.placement).toEqual(one('member1', 'member2'))
+    const back = { ...decided.binding, spec: { ...decided.binding.spec, clusters: [{ name: 'member1' }] } }
+    const restored = decideBinding(makeInput({ ...given, binding: back, stored: back }))
+    expect([restored.state, readAnnotations(restored.binding.metadata.annotations)]).toEqual(['Restored', {}])
+  })
+
   test('does not apply to a workload that may stay in its cluster', () => {
     const given = { binding: runs, stored: runs, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given).affinity).toEqual(one('member2'))

@@ -1,7 +1,7 @@
 /** Recovers the base of a write, the affinity before narrowing, and decides for it. */
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { defined, jsonEqual } from '../../base/json.ts'
+import { defined, jsonEqual, without } from '../../base/json.ts'
 import { affinityTerms, effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
@@ -64,16 +64,30 @@ function storedByLoop(
 
 /**
  * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
- * affinity counts instead.
+ * affinity counts instead, also after the last claim is gone.
  */
 function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): DecisionForBase {
-  const { stored, policy, storedAnnotations } = parsed
-  const { annotations } = found.decision
-  const { base } = storedAnnotations
-  if (!policy?.lazy || !base || !annotations.base || appliesLazyPolicy(parsed)) return found
+  const { stored, policy, storedAnnotations, isScheduled } = parsed
+  const { state, annotations } = found.decision
+  const { base, locality: last } = storedAnnotations
+  if (!policy?.lazy || !base || appliesLazyPolicy(parsed)) return found
   if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
-  return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
+  if (annotations.base) return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
+  if (state !== 'Restored' || !last || !isScheduled || jsonEqual(base, found.base)) return found
+  const locality: LocalityAnnotation = {
+    ...without(last, 'since'),
+    state: 'Relaxed',
+    message: AWAITS_POLICY,
+    claims: [],
+  }
+  return {
+    ...found,
+    decision: { ...found.decision, state: 'Relaxed', annotations: { base, locality }, message: AWAITS_POLICY },
+  }
 }
+
+const AWAITS_POLICY =
+  'no claim is left for this workload; its lazy policy has changed, and applies with the next change of the workload'
 
 /**
  * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
