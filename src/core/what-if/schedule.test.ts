@@ -416,6 +416,18 @@ const CASES: Given[] = [
     want: { keeps: ['m1'], among: [] },
   },
   {
+    name: 'fixed weights do not show how many replicas have no room in the first tier',
+    placement: {
+      ...weighted,
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['m1'], overflowAffinities: [{ affinityName: 'b', clusterNames: ['m2'] }] },
+      ],
+    },
+    more: { replicaRequirements: {} },
+    runs: [],
+    want: { keeps: [], among: ['m1', 'm2'], takesAll: false },
+  },
+  {
     name: 'a replica goes to one of the clusters with the same weight',
     placement: { ...names('m1', 'm2'), ...weighted },
     more: { replicas: 1 },

@@ -93,7 +93,7 @@ function choose(
   const targets = targetClusters(spec).toSorted()
   const keeps = targets.filter((name) => names.includes(name))
   const others = keeps.length === 0 ? names : names.filter((name) => !keeps.includes(name))
-  const result = defined({ keeps, waits: false, group })
+  const result = defined({ keeps, waits: false, group: group.name })
   // By cluster, the present ones have the highest scores. A region without a present cluster may have a higher score than one with it.
   if (!canKeepAll(keeps, names, spec.placement ?? {}, fleet.clusters))
     return { ...result, keeps: [], among: isSpreadByRegion(spec) ? names : keeps, takesAll: false }
@@ -103,7 +103,7 @@ function choose(
     const needsAll = minClusters(spec.placement) >= keeps.length + among.length
     return { ...result, among, takesAll: needsAll || !spec.placement?.spreadConstraints?.length }
   }
-  if (hasFixedWeights(spec)) return { ...result, ...divideAnew(spec, names, fleet) }
+  if (hasFixedWeights(spec)) return { ...result, ...divideAnew(spec, names, group, fleet) }
   // Each of its clusters runs all replicas. The scheduler removes some of them, and maybe all of a cluster.
   if (keeps.length > 1 && before && !isDivided(before.spec))
     return { ...result, keeps: [], among: keeps, takesAll: false }
@@ -116,9 +116,11 @@ function choose(
 }
 
 /** Divides replicas by fixed weights, without regard to where they are (pkg/scheduler/core/assignment.go, assignByStaticWeightStrategy). */
-function divideAnew(spec: BindingSpec, candidates: readonly string[], fleet: Fleet) {
+function divideAnew(spec: BindingSpec, candidates: readonly string[], group: Group, fleet: Fleet) {
   const weights = fixedWeights(candidates, spec.placement ?? {}, fleet.clusters, fleet.rules)
-  if (!weights) return { keeps: [], among: candidates, takesAll: false }
+  // An overflow tier gets only the replicas for which the tiers before it have no room.
+  const hasTiers = !candidates.every((name) => group.allowsAtFirst(name))
+  if (!weights || hasTiers) return { keeps: [], among: candidates, takesAll: false }
   const { certain, possible } = divideByWeights(weights, spec.replicas ?? 0)
   const runs = new Set(targetClusters(spec))
   const [keeps, gains] = [certain.filter((name) => runs.has(name)), certain.filter((name) => !runs.has(name))]
@@ -174,7 +176,7 @@ function isUnapplied({ metadata, spec }: ResourceBinding): boolean {
 }
 
 type Candidates =
-  | { kind: 'fit'; names: readonly string[]; group: string | undefined }
+  | { kind: 'fit'; names: readonly string[]; group: Group }
   /** The scheduler empties the clusters of the binding. */
   | { kind: 'noFit'; reason: string }
   /** The scheduler leaves the binding as it is, and retries. */
@@ -191,7 +193,7 @@ function findCandidates(binding: ResourceBinding, fleet: Fleet): Candidates {
     const reason = accepted.length > 0 ? spread(accepted) : undefined
     if (accepted.length > 0 && reason === undefined) {
       const names = spreadCandidates(accepted, spec.placement ?? {}, fleet.clusters)
-      return { kind: 'fit', names, group: group.name }
+      return { kind: 'fit', names, group }
     }
     failure ??=
       reason === undefined
