@@ -1,7 +1,7 @@
 // Checks that a running workload stays with its data while it can, and that a hold ends as a whole.
 import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isLedToEviction } from './accepts.ts'
-import { isPlaced, isRequired, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
+import { isPlaced, isRequired, isSameAffinity, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, occupiedBy } from './karmada.ts'
@@ -27,6 +27,8 @@ export function checkStays(stored: Binding | undefined, sent: Binding, after: Bi
 function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluster[]): void {
   if (!['Narrowed', 'Kept'].includes(stateOf(stored) ?? '') || stateOf(after) !== 'Relaxed') return
   const [before, base] = [stored.spec.placement ?? {}, after.spec.placement ?? {}]
+  // After its last claim is gone, a workload whose lazy policy has changed keeps its placement until the policy applies.
+  if (isSameAffinity(stored, after)) return
   // With groups, the answer depends on the one that the scheduler observed.
   if (before.clusterAffinities || base.clusterAffinities) return
   if (minus(allowedBy(before, clusters), allowedBy(base, clusters)).size > 0) return
