@@ -7,6 +7,7 @@ import {
   makeInput,
   makePolicyInput,
   NOW,
+  nowhere,
   unknown,
 } from '../../../test/builders.ts'
 import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../api/karmada.ts'
@@ -504,6 +505,24 @@ describe('a lazy policy that changed since it was applied', () => {
     const back = { ...decided.binding, spec: { ...decided.binding.spec, clusters: [{ name: 'member1' }] } }
     const restored = decideBinding(makeInput({ ...given, binding: back, stored: back }))
     expect([restored.state, readAnnotations(restored.binding.metadata.annotations)]).toEqual(['Restored', {}])
+  })
+
+  test('does not keep a workload from its base after its claim demands nothing more', () => {
+    const ignored = [nowhere({ enforcement: 'Preferred' })]
+    const given = { claims: ignored, clusters: broken, policy: lazy(one('member1', 'member3')) }
+    const stays = decideBinding(makeInput({ ...given, binding: runs, stored: runs, clusters: undefined }))
+    expect(stays).toMatchObject({ state: 'Kept', binding: { spec: { placement: one('member2') } } })
+    const again = decideBinding(
+      makeInput({ ...given, binding: stays.binding, stored: stays.binding, clusters: undefined }),
+    )
+    expect(again.binding).toBe(stays.binding)
+    const emptied = {
+      ...stays.binding,
+      spec: { ...stays.binding.spec, clusters: [] },
+      status: { lastScheduledTime: new Date(NOW).toISOString() },
+    }
+    const decided = decideBinding(makeInput({ ...given, binding: emptied, stored: emptied }))
+    expect(decided.binding.spec.placement).toEqual(one('member1', 'member2'))
   })
 
   test('does not apply to a workload that may stay in its cluster', () => {

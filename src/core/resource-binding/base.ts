@@ -2,12 +2,14 @@
 import type { Cluster, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { defined, jsonEqual, without } from '../../base/json.ts'
+import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
 import { nameGroups } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { decidePlacement } from './decide-placement.ts'
+import { MAX_MESSAGE_LENGTH } from './hold-cause.ts'
 import { isRefused, isUnfit, narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 import type { PlacementDecision } from './placement-decision.ts'
@@ -64,7 +66,7 @@ function storedByLoop(
 
 /**
  * A base that is outside of a changed lazy policy does not count now, and stays recorded: it is the placement that Karmada has applied. The stored
- * affinity counts instead, also after the last claim is gone.
+ * affinity counts instead, also after no claim demands a cluster any more.
  */
 function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): DecisionForBase {
   const { stored, policy, storedAnnotations, isScheduled } = parsed
@@ -73,21 +75,21 @@ function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): Decision
   if (!policy?.lazy || !base || appliesLazyPolicy(parsed)) return found
   if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
   if (annotations.base) return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
-  if (state !== 'Restored' || !last || !isScheduled || jsonEqual(base, found.base)) return found
-  const locality: LocalityAnnotation = {
-    ...without(last, 'since'),
-    state: 'Relaxed',
-    message: AWAITS_POLICY,
-    claims: [],
-  }
-  return {
-    ...found,
-    decision: { ...found.decision, state: 'Relaxed', annotations: { base, locality }, message: AWAITS_POLICY },
-  }
+  const kept = KEEPS_BASE.get(state)
+  if (!kept || !last || !isScheduled || jsonEqual(base, found.base)) return found
+  const message = cut(`${found.decision.message}; ${AWAITS_POLICY}`, MAX_MESSAGE_LENGTH)
+  const claims = parsed.claims.map(({ claim }) => claim)
+  const locality: LocalityAnnotation = { ...without(last, 'since'), state: kept, message, claims }
+  return { ...found, decision: { ...found.decision, state: kept, annotations: { base, locality }, message } }
 }
 
-const AWAITS_POLICY =
-  'no claim is left for this workload; its lazy policy has changed, and applies with the next change of the workload'
+/** Decisions that would forget the base, and those that keep it until a changed lazy policy applies. */
+const KEEPS_BASE = new Map<PlacementDecision['state'], 'Relaxed' | 'Kept'>([
+  ['Restored', 'Relaxed'],
+  ['Ignored', 'Kept'],
+])
+
+const AWAITS_POLICY = 'its lazy policy has changed, and applies with the next change of the workload'
 
 /**
  * A lazy policy that changed waits for a change of its workload, and the base from before it may be outside of it. Such a base counts only if the
