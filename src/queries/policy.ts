@@ -58,10 +58,17 @@ export function policiesAround(workload: WorkloadReference, store: ObjectStore):
   )
 }
 
-/** Returns the policy that Karmada's detector applies to an object that has none. It ignores policies that are being deleted. */
-export function matchedPolicy(template: K8sObject, store: ObjectStore): PropagationPolicy | undefined {
+/**
+ * Returns the policy that Karmada's detector applies to an object that has none, among those that are candidates (default: all). It ignores policies
+ * that are being deleted.
+ */
+export function matchedPolicy(
+  template: K8sObject,
+  store: ObjectStore,
+  isCandidate: (policy: PropagationPolicy) => boolean = () => true,
+): PropagationPolicy | undefined {
   const around = policiesAround(referenceOf(template), store).filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined,
+    (policy) => policy.metadata.deletionTimestamp === undefined && isCandidate(policy),
   )
   const [namespaced, clusterScoped] = [propagationPolicies, clusterPropagationPolicies].map(({ kind }) =>
     around.filter((policy) => policy.kind === kind),

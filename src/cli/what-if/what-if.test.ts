@@ -429,6 +429,10 @@ describe('policies', () => {
     metadata: { name: 'app-deployment', namespace: 'default', annotations: owned },
   }
 
+  const { annotations: _owner, ...unownedMetadata } = running.metadata
+  const unowned = { ...running, metadata: unownedMetadata }
+  const lazy = makePolicy({ activationPreference: 'Lazy', resourceSelectors: byKind }, { name: 'lazy' })
+
   test.each<{ name: string; hub?: K8sObject[]; applied: K8sObject[]; want: string }>([
     {
       name: 'that select the workload no more leave it where it runs',
@@ -518,6 +522,30 @@ describe('policies', () => {
       hub: [own, running, other({ priority: 5, preemption: 'Always' })],
       applied: [{ ...own, spec: { ...own.spec, priority: 1 } }],
       want: nothing,
+    },
+    {
+      name: 'that do not select it leave it to the lazy policy that waits for its change',
+      hub: [unowned, lazy, other({})],
+      applied: [makePolicy({ resourceSelectors: elsewhere }, { name: 'unrelated' })],
+      want: nothing,
+    },
+    {
+      name: 'that select it leave it to the lazy policy that waits for its change',
+      hub: [unowned, lazy],
+      applied: [other({ priority: 5 })],
+      want: nothing,
+    },
+    {
+      name: 'that preempt take it over from the lazy policy that waits for its change',
+      hub: [unowned, lazy],
+      applied: [other({ priority: 5, preemption: 'Always' })],
+      want: moves,
+    },
+    {
+      name: 'that select it get it if no lazy policy has it',
+      hub: [unowned],
+      applied: [other({})],
+      want: moves,
     },
   ])('$name', async ({ hub = [own, running], applied, want }) => {
     const { stdout, stderr } = await whatIf(['--policy', '@policy.yaml'], [...clusters, ...hub], {

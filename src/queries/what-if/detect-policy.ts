@@ -48,7 +48,7 @@ function detectPolicy(binding: ResourceBinding, world: World): ResourceBinding {
   const isWritten = written.has(keyOfObject(binding))
   if (changed.length === 0 && !isWritten) return binding
   const { resource } = binding.spec
-  const policy = bindingPolicy(binding, store)
+  const policy = bindingPolicy(binding, store) ?? lazyClaimant(binding, world)
   const change = changed.find(({ after }) => after !== undefined && after === policy)
   const before = change?.before as PropagationPolicy | undefined
   const isSelected = policy && selects(policy, resource, workloadLabels(resource, store)) !== false
@@ -58,13 +58,17 @@ function detectPolicy(binding: ResourceBinding, world: World): ResourceBinding {
     const next = preemptingPolicy(binding, policy, { store, changed, before })
     if (next) return isLazy(next) ? binding : withPolicy(binding, next)
     const applies = isLazy(policy)
-      ? isWritten && !jsonEqual(policyFields(binding), policyFields(policy))
+      ? isWritten && !isAppliedTo(binding, policy)
       : change && !jsonEqual(before && policyFields(before), policyFields(policy))
     return isSelected && applies ? withPolicy(binding, policy) : binding
   }
   if (!isLeft && !isWithoutPolicy(binding, changed)) return binding
   const next = nextPolicy(binding, store)
   return withPolicy(binding, next && isLazy(next) && !isWritten ? undefined : next)
+}
+
+function isAppliedTo(binding: ResourceBinding, policy: PropagationPolicy): boolean {
+  return policyReferenceOf(binding.metadata) !== undefined && jsonEqual(policyFields(binding), policyFields(policy))
 }
 
 /**
@@ -108,10 +112,24 @@ function isWithoutPolicy({ metadata }: ResourceBinding, changes: readonly StoreC
   )
 }
 
+/**
+ * The lazy policy that has a workload whose binding has no policy. The detector gives it the workload, and leaves the binding as it is until the workload
+ * changes (v1.18.1, pkg/detector/detector.go, ApplyPolicy). A policy that the supposition adds has none.
+ */
+function lazyClaimant(binding: ResourceBinding, { store, changes }: World): PropagationPolicy | undefined {
+  if (policyReferenceOf(binding.metadata)) return undefined
+  const isNew = (policy: PropagationPolicy) => changes.some(({ before, after }) => after === policy && !before)
+  return nextPolicy(binding, store, (policy) => isLazy(policy) && !isNew(policy))
+}
+
 /** If the workload is not cached, its labels are not known, and a policy that selects by labels does not count. */
-function nextPolicy(binding: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
-  const { apiVersion, kind, namespace, name } = binding.spec.resource
-  const labels = workloadLabels(binding.spec.resource, store)
+function nextPolicy(
+  { spec }: ResourceBinding,
+  store: ObjectStore,
+  isCandidate?: (policy: PropagationPolicy) => boolean,
+): PropagationPolicy | undefined {
+  const { apiVersion, kind, namespace, name } = spec.resource
+  const labels = workloadLabels(spec.resource, store)
   const template: K8sObject = { apiVersion, kind, metadata: defined({ namespace, name, labels }) }
-  return matchedPolicy(template, store)
+  return matchedPolicy(template, store, isCandidate)
 }
