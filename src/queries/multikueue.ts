@@ -107,8 +107,8 @@ function multiKueueConfigName(check: string, store: ObjectStore): string | undef
 function listWorkers(config: string, store: ObjectStore): WorkerCluster[] {
   const { clusters } = store.get(multiKueueConfigs, undefined, config)?.spec ?? { clusters: [] }
   return clusters.map((name) => {
-    const { annotations } = store.get(multiKueueClusters, undefined, name)?.metadata ?? {}
-    return { name, location: annotations?.[CLUSTER_NAME_ANNOTATION] || name }
+    const cluster = store.get(multiKueueClusters, undefined, name)
+    return { name, location: cluster && (cluster.metadata.annotations?.[CLUSTER_NAME_ANNOTATION] || name) }
   })
 }
 

@@ -32,6 +32,11 @@ const config = (...names: string[]): MultiKueueConfig =>
   ({ ...bare('MultiKueueConfig', { name: 'workers' }), spec: { clusters: names } }) as MultiKueueConfig
 const bare = (kind: string, metadata: ObjectMeta): K8sObject => ({ apiVersion: '', kind, metadata })
 
+const worker = (name: string, metadata: ObjectMeta = {}): [ResourceType, K8sObject] => [
+  multiKueueClusters,
+  bare('MultiKueueCluster', { name, ...metadata }),
+]
+
 const parameters = { apiGroup: 'kueue.x-k8s.io', kind: 'MultiKueueConfig', name: 'workers' }
 const check = makeAdmissionCheck({ controllerName: 'kueue.x-k8s.io/multikueue', parameters })
 const pending: AdmissionCheckState = {
@@ -78,6 +83,9 @@ async function start(...objects: [ResourceType, K8sObject][]): Promise<World> {
     await world.put([jobs, bare('Job', { name: 'train', namespace: 'default' })])
   await world.put(...objects, [admissionChecks, check], [kueueWorkloads, initial])
   if (!objects.some(([type]) => type === multiKueueConfigs)) await world.put([multiKueueConfigs, config('w2', 'w1')])
+  for (const name of ['w1', 'w2', 'w3']) {
+    if (!store.get(multiKueueClusters, undefined, name)) await world.put(worker(name))
+  }
   await world.setStatus(initial.status ?? {})
   runLoops({ store, loops: [openMultiKueueDispatcherLoop(300_000)], now: () => NOW })
   return world
@@ -181,16 +189,41 @@ test('a new cluster in the MultiKueueConfig is nominated', async () => {
 })
 
 test('a name for DataSources that comes later counts', async () => {
-  const { store, shows, nominates } = await start(
-    [dataSourceClaims, claim()],
-    [dataSources, source('paris')],
-    [multiKueueClusters, bare('MultiKueueCluster', { name: 'w1' })],
-  )
+  const { store, shows, nominates } = await start([dataSourceClaims, claim()], [dataSources, source('paris')])
   await shows(
     'False OnHold: default/sales (paris): the data is in paris, which the policy does not allow; the policy is MultiKueueConfig workers',
   )
   const annotations = { 'lodestone.dev/cluster-name': 'paris' }
   await store.patch(multiKueueClusters, { name: 'w1' }, { metadata: { annotations } })
+  await nominates('w1')
+})
+
+test('a nominated worker stays while its MultiKueueCluster is replaced', async () => {
+  const paris = worker('w1', { annotations: { 'lodestone.dev/cluster-name': 'paris' } })
+  const { store, put, nominates, setStatus } = await start(
+    paris,
+    [dataSourceClaims, claim()],
+    [dataSources, source('paris')],
+  )
+  const moveData = async (...clusterNames: string[]) => {
+    const [
+      {
+        metadata: { name = '' },
+      } = source(),
+    ] = store.list(dataSources)
+    await store.patch(dataSources, { name }, { spec: { locality: { clusterNames } } })
+  }
+  await nominates('w1')
+  const stored = store.get(multiKueueClusters, undefined, 'w1')
+  if (stored) await store.delete(multiKueueClusters, stored)
+  await moveData('paris', 'w2')
+  await nominates('w1', 'w2')
+  await moveData('w1')
+  await nominates('w1')
+  await put(paris)
+  await nominates()
+  await setStatus({ nominatedClusterNames: ['w3'] })
+  await moveData('paris')
   await nominates('w1')
 })
 

@@ -30,6 +30,9 @@ function nominated(input: Partial<NominationInput>) {
   })
 }
 
+/** The second worker has no MultiKueueCluster. */
+const WITHOUT_W1 = WORKERS.map((worker) => (worker.name === 'w1' ? { ...worker, location: undefined } : worker))
+const inW1 = located(['w1'], { claim: 'default/sales' })
 const inW2 = located(['w2'], { claim: 'default/sales' })
 const prefersW2 = located(['w2'], { claim: 'default/sales', enforcement: 'Preferred' })
 
@@ -99,6 +102,21 @@ test.each<{ name: string; input: Partial<NominationInput>; clusters: string[]; r
     clusters: ['w2'],
   },
   {
+    name: 'a worker without its MultiKueueCluster: a nominated one stays, with others that the data allows',
+    input: { workers: WITHOUT_W1, placements: [placed([inW2], WITHOUT_W1)], nominated: ['w1', 'w3'] },
+    clusters: ['w1', 'w2'],
+  },
+  {
+    name: 'the only worker with the data has no MultiKueueCluster: it stays if it was nominated',
+    input: { workers: WITHOUT_W1, placements: [placed([inW1], WITHOUT_W1)], nominated: ['w1'] },
+    clusters: ['w1'],
+  },
+  {
+    name: 'no claim, and a worker without its MultiKueueCluster: the others',
+    input: { workers: WITHOUT_W1, placements: [placed([], WITHOUT_W1)] },
+    clusters: ['w3', 'w2'],
+  },
+  {
     name: 'a check that names no MultiKueueConfig for a moment: the same',
     input: { config: undefined, workers: [], nominated: ['w2'] },
     clusters: ['w2'],
@@ -152,6 +170,11 @@ test.each<{ name: string; input: Partial<NominationInput>; message: string }>([
     name: 'no MultiKueueConfig of this name',
     input: { workers: [] },
     message: 'MultiKueueConfig workers does not exist, or names no cluster',
+  },
+  {
+    name: 'no MultiKueueCluster of the config',
+    input: { workers: [{ name: 'w1', location: undefined }], placements: [placed([inW2], [])] },
+    message: 'MultiKueueCluster w1 does not exist',
   },
   {
     name: 'no job yet',

@@ -2,6 +2,7 @@
 import type { Placement } from '../../api/karmada.ts'
 import { MAX_NOMINATED_CLUSTERS } from '../../api/kueue.ts'
 import { defined, sortedUnique } from '../../base/json.ts'
+import { listNames } from '../../base/names.ts'
 import { affinityTerms, effectiveAffinity } from '../placement/affinity.ts'
 import type { BindingDecision } from '../resource-binding/decide.ts'
 import { joinMessages, NO_JOB } from './decide-check.ts'
@@ -10,8 +11,8 @@ import { joinMessages, NO_JOB } from './decide-check.ts'
 export interface WorkerCluster {
   /** The name of its MultiKueueCluster. */
   name: string
-  /** The name that it has in DataSources. */
-  location: string
+  /** The name that it has in DataSources; undefined while its MultiKueueCluster does not exist. */
+  location: string | undefined
 }
 
 export interface NominationInput {
@@ -45,7 +46,7 @@ export interface NominationDecision {
 /** Returns the placement for which the jobs of a Workload are decided: one of the workers. */
 export function placementOfWorkers(workers: readonly WorkerCluster[]): Placement {
   return {
-    clusterAffinity: { clusterNames: sortedUnique(workers.map(({ location }) => location)) },
+    clusterAffinity: { clusterNames: sortedUnique(workers.flatMap(({ location }) => location ?? [])) },
     spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }],
   }
 }
@@ -54,7 +55,8 @@ export function placementOfWorkers(workers: readonly WorkerCluster[]): Placement
  * Nominates the clusters of the first tier at once, and one tier more after each round. MultiKueue copies a Workload to all nominated clusters,
  * and the first one that admits it gets it: an order alone would prefer nothing. A nomination is taken back only from a cluster that may not
  * have the Workload any more. Without the knowledge of all claims, the present nomination stays. It also stays without a MultiKueueConfig:
- * Kueue copies and deletes nothing then. When the config is back, the copies still have their places in the queues of the workers.
+ * Kueue copies and deletes nothing then. When the config is back, the copies still have their places in the queues of the workers. The same is true
+ * of one worker without its MultiKueueCluster, whose name in DataSources is not known.
  */
 export function decideNomination(input: NominationInput): NominationDecision {
   const { unknown, lacksJob, config, workers, placements, nominated } = input
@@ -63,19 +65,25 @@ export function decideNomination(input: NominationInput): NominationDecision {
   if (config === undefined) return decision(nominated, ['its AdmissionCheck names no MultiKueueConfig'])
   if (workers.length === 0)
     return decision(nominated, [`MultiKueueConfig ${config} does not exist, or names no cluster`])
+  const absent = workers.flatMap(({ name, location }) => (location === undefined ? [name] : []))
+  const kept = absent.filter((name) => nominated.includes(name))
   const held = placements.filter(({ state }) => state === 'OnHold')
+  const tiers = held.length > 0 ? [] : workerTiers(workers, placements)
+  if (tiers.length > 0) return nominate(tiers, kept, input)
+  if (kept.length > 0 || absent.length === workers.length)
+    return decision(kept, [`MultiKueueCluster ${listNames(absent, ABSENT_SHOWN)} does not exist`])
   if (held.length > 0) return decision([], held.map(heldMessage(config)))
-  const tiers = workerTiers(workers, placements)
-  if (tiers.length === 0)
-    return decision([], [`no cluster of MultiKueueConfig ${config} is allowed for all of its jobs`])
-  return nominate(tiers, input)
+  return decision([], [`no cluster of MultiKueueConfig ${config} is allowed for all of its jobs`])
 }
 
-function nominate(tiers: readonly string[][], input: NominationInput): NominationDecision {
+const ABSENT_SHOWN = 3
+
+/** @param kept the nominated workers without a MultiKueueCluster */
+function nominate(tiers: readonly string[][], kept: readonly string[], input: NominationInput): NominationDecision {
   const { placements, nominated, waitedMs, roundMs } = input
   const rounds = 1 + Math.max(0, Math.floor(waitedMs / roundMs))
   const open = new Set([...tiers.slice(0, rounds).flat(), ...nominated])
-  const clusters = tiers.flat().filter((name) => open.has(name))
+  const clusters = [...kept, ...tiers.flat().filter((name) => open.has(name))]
   const located = placements.map(({ message }) => message).filter((message) => message !== '')
   return defined({
     ...decision(clusters, located.length > 0 ? located : ['no claim names data for it']),
@@ -87,6 +95,7 @@ function nominate(tiers: readonly string[][], input: NominationInput): Nominatio
 function workerTiers(workers: readonly WorkerCluster[], placements: readonly BindingDecision[]): string[][] {
   const ranksOfJobs = placements.map(rankByAffinity)
   const ranked = workers.flatMap(({ name, location }) => {
+    if (location === undefined) return []
     const ranks = ranksOfJobs.flatMap((of) => of(location) ?? [])
     return ranks.length < placements.length ? [] : [{ name, rank: Math.max(0, ...ranks) }]
   })
