@@ -13,6 +13,12 @@ const failed: Attempt = { kind: 'failed', reason: 'HTTP 503' }
 const healthy = { refreshIntervalMs: INTERVAL_MS, isFailing: false }
 const failing = { ...healthy, isFailing: true }
 
+/** A location that is 400 s old, and a claim with this limit. */
+const limited = (maxStalenessSeconds: number) => ({
+  source: { ...stored, status: { lastResolvedTime: new Date(NOW - 400_000).toISOString() } },
+  claims: [makeClaim(), makeClaim({ policy: { maxStalenessSeconds } })],
+})
+
 test('with the CRD of volcano-global, a source is created after its location is known', () => {
   const history = { confirmations: 0, failures: 1, nextAt: NOW + 100 }
   const given = { source: fresh, crd: 'upstream' as const, system: failing, history }
@@ -90,6 +96,21 @@ describe('a stored source', () => {
         history: { confirmations: 0, failures: 0, answeredAt: NOW - 5000 },
       },
       want: { query: 'send', writes: true },
+    },
+    {
+      name: 'has a long back-off, which ends when its location becomes too old for a claim',
+      given: { ...limited(600), history: { confirmations: 0, failures: 9, nextAt: NOW + INTERVAL_MS } },
+      want: { query: 'none', writes: true, requeueAfterMs: 200_000 },
+    },
+    {
+      name: 'has a long back-off, and a location that is too old for a new claim',
+      given: { ...limited(300), history: { confirmations: 0, failures: 9, nextAt: NOW + INTERVAL_MS } },
+      want: { query: 'send', writes: true },
+    },
+    {
+      name: 'failed since its location is too old for a claim',
+      given: { ...limited(300), history: { confirmations: 0, failures: 9, isRetryFixed: true, nextAt: NOW + 3000 } },
+      want: { query: 'none', writes: true, requeueAfterMs: 3000 },
     },
     {
       name: 'is being deleted, and its last answer is not written yet',

@@ -4,7 +4,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { defined } from '../../base/json.ts'
 import type { Attempt } from './attempt.ts'
 import { isCreatable, type SourceCrd } from './crd.ts'
-import { dueAt, refreshIntervalMs } from './due.ts'
+import { dueAt, refreshIntervalMs, tooOldAt } from './due.ts'
 import type { QueryHistory } from './query-history.ts'
 
 export interface SourceInput {
@@ -47,7 +47,7 @@ export const ABSENT_MS = 500
 
 /** Decides on one source. */
 export function decideSource(input: SourceInput): SourceDecision {
-  const { source, claims, system, history, isQuerying, attempt, crd = 'ours', absentUntil = 0, now } = input
+  const { source, claims, system, isQuerying, attempt, crd = 'ours', absentUntil = 0, now } = input
   const isStored = source.metadata.resourceVersion !== undefined
   // Without a data system there is no answer, and a new source without an answer has no content.
   if (!isStored && !system) return { query: 'none', writes: false }
@@ -55,7 +55,7 @@ export function decideSource(input: SourceInput): SourceDecision {
   if (!isStored && absentMs > 0 && absentMs <= ABSENT_MS)
     return { query: 'none', writes: false, requeueAfterMs: absentMs }
   if (!system || claims.length === 0) return { query: 'cancel', writes: true }
-  const nextAt = notBeyond(dueAt(source, history, refreshIntervalMs(system.refreshIntervalMs, claims)), system, now)
+  const nextAt = notBeyond(nextQueryAt(input, refreshIntervalMs(system.refreshIntervalMs, claims)), system, now)
   const query = isQuerying ? 'resume' : hasAnswer(attempt) || now < nextAt ? 'none' : 'send'
   // A new source is created with its answer, in one write. If its system fails, it is created without one, and the status has the error.
   const waitsForAnswer = !isStored && ((attempt === undefined && !system.isFailing) || !isCreatable(crd, attempt))
@@ -66,6 +66,13 @@ export function decideSource(input: SourceInput): SourceDecision {
     // A due time of 0 means that the source was just created or is deleted now: the change of the object triggers the next reconcile.
     requeueAfterMs: !isInProgress && nextAt > 0 ? Math.max(0, nextAt - now) : undefined,
   })
+}
+
+/** A long back-off ends when the location becomes too old for a claim: from then on, its workload may be on hold. */
+function nextQueryAt({ source, claims, history }: SourceInput, intervalMs: number): number {
+  const atMs = dueAt(source, history, intervalMs)
+  const isPatient = history.failures > 0 && !history.isRetryFixed
+  return isPatient ? Math.min(atMs, tooOldAt(source, claims)) : atMs
 }
 
 /** A later time than the longest delay was recorded before the clock was set back. The query is due now, and not when that time comes. */

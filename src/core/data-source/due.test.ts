@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
-import { dueAt, hashFraction, refreshIntervalMs } from './due.ts'
+import { dueAt, hashFraction, refreshIntervalMs, tooOldAt } from './due.ts'
 import { NO_HISTORY, type QueryHistory } from './query-history.ts'
 
 const INTERVAL_MS = 100_000
@@ -60,6 +60,16 @@ test.each([
 test('a source with 200,000 claims is refreshed by the limit of one', () => {
   const claims = Array.from({ length: 200_000 }, () => makeClaim({ policy: { maxStalenessSeconds: 60 } }))
   expect(refreshIntervalMs(300_000, claims)).toBe(30_000)
+})
+
+test.each([
+  { name: 'with two limits: after the shorter one', limits: [60, 20], time: NOW, want: NOW + 20_000 },
+  { name: 'without a limit: never', limits: [], time: NOW, want: Number.POSITIVE_INFINITY },
+  { name: 'that a user wrote: never', limits: [60], time: undefined, want: Number.POSITIVE_INFINITY },
+])('a location becomes too old $name', ({ limits, time, want }) => {
+  const status = time === undefined ? {} : { lastResolvedTime: new Date(time).toISOString() }
+  const claims = limits.map((maxStalenessSeconds) => makeClaim({ policy: { maxStalenessSeconds } }))
+  expect(tooOldAt({ ...stored(), status }, claims)).toBe(want)
 })
 
 test('without a system, there is no limit', () => {

@@ -27,9 +27,19 @@ export function hashFraction(name: string): number {
 
 /** Returns the refresh interval. A location that becomes too old for a claim is refreshed before that, with time for one failure. */
 export function refreshIntervalMs(systemIntervalMs: number | undefined, claims: readonly DataSourceClaim[]): number {
+  return Math.min(systemIntervalMs ?? Number.POSITIVE_INFINITY, shortestLimitMs(claims) / 2)
+}
+
+/** Returns when a location becomes too old for one of its claims, in ms since the epoch. Infinite without a limit, or if a user wrote it. */
+export function tooOldAt({ status }: DataSource, claims: readonly DataSourceClaim[]): number {
+  const confirmed = Date.parse(status?.lastResolvedTime ?? '')
+  return Number.isNaN(confirmed) ? Number.POSITIVE_INFINITY : confirmed + shortestLimitMs(claims)
+}
+
+function shortestLimitMs(claims: readonly DataSourceClaim[]): number {
   // Not the arguments of one call: a call has room for about 120,000, and popular data may have more claims.
   return claims.reduce((shortest, { spec }) => {
     const limit = spec.policy?.maxStalenessSeconds
-    return limit === undefined ? shortest : Math.min(shortest, (limit * 1000) / 2)
-  }, systemIntervalMs ?? Number.POSITIVE_INFINITY)
+    return limit === undefined ? shortest : Math.min(shortest, limit * 1000)
+  }, Number.POSITIVE_INFINITY)
 }

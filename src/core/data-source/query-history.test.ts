@@ -105,6 +105,35 @@ test.each<{
     },
   },
   {
+    name: 'a failure while the known location is too old for a claim is repeated within seconds',
+    history: { failures: 20, known },
+    result: failed,
+    given: { isTooOld: true },
+    want: {
+      history: { ...NO_HISTORY, known, failures: 21, isRetryFixed: true, nextAt: NOW + 3_000 },
+      attempt: { kind: 'failed', reason: 'HTTP 503' },
+    },
+  },
+  {
+    name: 'a failure with a pause that the system requested keeps it',
+    history: { failures: 20, known },
+    result: { ...failed, retryAfterMs: 100_000 },
+    want: {
+      history: { ...NO_HISTORY, known, failures: 21, isRetryFixed: true, nextAt: NOW + 300_000 },
+      attempt: { kind: 'failed', reason: 'HTTP 503' },
+    },
+  },
+  {
+    name: 'a failure without a known location is repeated within seconds',
+    history: { failures: 20 },
+    result: failed,
+    given: { isLocated: false },
+    want: {
+      history: { ...NO_HISTORY, failures: 21, isRetryFixed: true, nextAt: NOW + 3_000 },
+      attempt: { kind: 'failed', reason: 'HTTP 503' },
+    },
+  },
+  {
     name: 'a failure without a chance of recovery is reported immediately',
     result: { kind: 'failed', code: 'rejected', reason: 'HTTP 400' },
     want: {

@@ -13,6 +13,8 @@ export interface QueryHistory {
   confirmations: number
   /** How many queries in a row failed. */
   failures: number
+  /** Whether the retry is never earlier than planned: it comes within seconds, or the system requested the pause. */
+  isRetryFixed?: boolean
   /** When the system last answered, in ms since the epoch. */
   answeredAt?: number
   /** When the next query is due, if the refresh interval does not decide it; in ms since the epoch. */
@@ -32,6 +34,8 @@ export interface ResultContext {
   now: number
   /** Whether an earlier answer exists. It stays valid while the system does not answer. */
   isLocated: boolean
+  /** Whether that answer is too old for a claim. Default: false. */
+  isTooOld?: boolean
   refreshIntervalMs: number
   retry: RetryPolicy
   /** In [0, 1): spreads the retries of sources whose queries failed together. */
@@ -85,24 +89,26 @@ function isStored(
 export function afterResult(
   history: QueryHistory,
   result: QueryResult,
-  { now, isLocated, refreshIntervalMs, retry, spread }: ResultContext,
+  { now, isLocated, isTooOld = false, refreshIntervalMs, retry, spread }: ResultContext,
 ): { history: QueryHistory; attempt: Attempt | undefined } {
   const { known, confirmations } = history
   switch (result.kind) {
     case 'failed': {
       const { code, reason, retryAfterMs } = result
       const failures = history.failures + 1
+      const isAwaited = !isLocated || isTooOld
       const { delayMs, isSilent } = planRetry({
         policy: retry,
         failures,
         isTransient: isTransient(code),
-        isLocated,
+        isAwaited,
         refreshIntervalMs,
         retryAfterMs,
         spread,
       })
+      const isRetryFixed = isAwaited || retryAfterMs !== undefined || undefined
       return {
-        history: { ...history, failures, nextAt: now + delayMs },
+        history: defined({ ...history, failures, isRetryFixed, nextAt: now + delayMs }),
         attempt: isSilent ? undefined : { kind: 'failed', reason },
       }
     }

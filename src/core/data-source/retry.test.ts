@@ -12,7 +12,7 @@ const some: RetryInput = {
   policy,
   failures: 1,
   isTransient: true,
-  isLocated: true,
+  isAwaited: false,
   refreshIntervalMs: 300_000,
   retryAfterMs: undefined,
   spread: 0,
@@ -44,15 +44,15 @@ test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
     want: 1_000,
   },
   { name: 'within the refresh interval, if there is an earlier answer', input: { failures: 40 }, want: 300_000 },
-  { name: 'within seconds, if there is no earlier answer', input: { failures: 40, isLocated: false }, want: 3_000 },
+  { name: 'within seconds, if there is no earlier answer', input: { failures: 40, isAwaited: true }, want: 3_000 },
   {
     name: 'within the refresh interval, if there is no earlier answer',
-    input: { failures: 40, isLocated: false, refreshIntervalMs: 1_000 },
+    input: { failures: 40, isAwaited: true, refreshIntervalMs: 1_000 },
     want: 1_000,
   },
   {
     name: 'after the pause that the system requested',
-    input: { isLocated: false, retryAfterMs: 20_000 },
+    input: { isAwaited: true, retryAfterMs: 20_000 },
     want: 20_000,
   },
   {
@@ -60,7 +60,7 @@ test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
     input: { policy, retryAfterMs: 31_000 },
     want: 31_000,
   },
-  { name: 'after a second, if the system requested none', input: { isLocated: false, retryAfterMs: 0 }, want: 1_000 },
+  { name: 'after a second, if the system requested none', input: { isAwaited: true, retryAfterMs: 0 }, want: 1_000 },
   {
     name: 'later after each failure, if the system requested none',
     input: { failures: 4, retryAfterMs: 0 },

@@ -18,8 +18,8 @@ export interface RetryInput {
   failures: number
   /** Whether the error may disappear by itself. */
   isTransient: boolean
-  /** Whether an earlier answer exists, which stays valid meanwhile. */
-  isLocated: boolean
+  /** Whether workloads may wait for the answer: there is no earlier one, or it is too old for a claim. */
+  isAwaited: boolean
   refreshIntervalMs: number
   /** The pause that the system requested. */
   retryAfterMs: number | undefined
@@ -34,12 +34,12 @@ export interface Retry {
 }
 
 const FIRST_MS = 1_000
-/** Without an earlier answer, workloads may be on hold. They continue within seconds after the system recovers. */
-const LAST_UNKNOWN_MS = 3_000
+/** Workloads on hold continue within seconds after the system recovers. */
+const LAST_AWAITED_MS = 3_000
 
 /**
- * Plans the retries of the policy first. After them, the delay doubles up to the refresh interval if an earlier answer is valid, and up to
- * a few seconds otherwise. A pause that the system requested makes it longer, and never shorter: `Retry-After: 0` would ask without a pause.
+ * Plans the retries of the policy first. After them, the delay doubles up to a few seconds if workloads may wait for the answer, and up to the
+ * refresh interval otherwise. A pause that the system requested makes it longer, and never shorter: `Retry-After: 0` would ask without a pause.
  */
 export function planRetry({ policy, failures, isTransient, spread, ...rest }: RetryInput): Retry {
   const { retryAfterMs } = rest
@@ -51,9 +51,9 @@ export function planRetry({ policy, failures, isTransient, spread, ...rest }: Re
 
 function lateDelayMs(
   failures: number,
-  { isLocated, refreshIntervalMs, retryAfterMs }: Pick<RetryInput, 'isLocated' | 'refreshIntervalMs' | 'retryAfterMs'>,
+  { isAwaited, refreshIntervalMs, retryAfterMs }: Pick<RetryInput, 'isAwaited' | 'refreshIntervalMs' | 'retryAfterMs'>,
 ): number {
-  const lastMs = isLocated ? refreshIntervalMs : Math.min(LAST_UNKNOWN_MS, refreshIntervalMs)
+  const lastMs = isAwaited ? Math.min(LAST_AWAITED_MS, refreshIntervalMs) : refreshIntervalMs
   return Math.max(backoffMs({ firstMs: FIRST_MS, lastMs }, failures), Math.min(retryAfterMs ?? 0, refreshIntervalMs))
 }
 

@@ -2,7 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { Attempt } from '../../core/data-source/attempt.ts'
-import { hashFraction } from '../../core/data-source/due.ts'
+import { hashFraction, tooOldAt } from '../../core/data-source/due.ts'
 import type { SourcePlan } from '../../core/data-source/plan.ts'
 import {
   afterNewConfiguration,
@@ -104,17 +104,18 @@ export function applyQuery(query: SourcePlan['query'], { found, ...input }: Quer
     state.sent?.share(namespaces)
     queries.resume(system)
   }
-  if (query === 'send') sendQuery({ ...input, source, system, namespaces })
+  if (query === 'send') sendQuery({ ...input, source, claims, system, namespaces })
 }
 
 interface SendInput extends Omit<QueryInput, 'found'> {
   source: DataSource
+  claims: readonly DataSourceClaim[]
   system: System
   /** Those of the claims that wait for the answer. */
   namespaces: readonly string[]
 }
 
-function sendQuery({ source, state, system, queries, namespaces, now, done }: SendInput): void {
+function sendQuery({ source, claims, state, system, queries, namespaces, now, done }: SendInput): void {
   const query = () => nextQuery(source, state.history)
   state.sent = queries.send({ system, key: state.key, namespaces, query, done: addResult })
 
@@ -125,8 +126,16 @@ function sendQuery({ source, state, system, queries, namespaces, now, done }: Se
     } else {
       const { refreshIntervalMs, retry } = system
       const isLocated = source.spec.locality !== undefined
+      const isTooOld = now() >= tooOldAt(source, claims)
       const spread = hashFraction(source.metadata.name ?? '')
-      const after = afterResult(state.history, end, { now: now(), isLocated, refreshIntervalMs, retry, spread })
+      const after = afterResult(state.history, end, {
+        now: now(),
+        isLocated,
+        isTooOld,
+        refreshIntervalMs,
+        retry,
+        spread,
+      })
       state.history = after.history
       state.attempt = after.attempt ?? state.attempt
     }
