@@ -170,7 +170,7 @@ export const METRICS = {
   },
   lodestone_source_age_seconds: {
     type: 'gauge',
-    help: 'Age of the oldest confirmed location, by system',
+    help: 'Age of the oldest confirmed location with a claim, by system',
     labels: ['system'],
   },
   lodestone_locality_query_seconds: {

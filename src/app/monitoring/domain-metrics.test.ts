@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { makeBinding, makeClaim, makeVolumeManager, NOW } from '../../../test/builders.ts'
+import { makeBinding, makeClaim, makeSource, makeVolumeManager, NOW } from '../../../test/builders.ts'
 import { storeOf } from '../../../test/stores.ts'
 import { makeReplica } from '../../../test/volume-builders.ts'
 import { resourceBindings } from '../../api/karmada.ts'
-import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import { HOLD_ANNOTATION, SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../api/volume-status.ts'
@@ -77,6 +77,20 @@ function managerWith(replicas: ReplicaStatus[], name = 'sales') {
     status: { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas }] },
   }
 }
+
+test('the age of the oldest location is that of a DataSource with a claim', async () => {
+  const confirmed = (name: string, minutes: number, finalizers: string[]) => {
+    const lastResolvedTime = new Date(NOW - minutes * MINUTE_MS).toISOString()
+    return makeSource({ name }, { name, finalizers, status: { lastResolvedTime } })
+  }
+  const { read } = await open([
+    confirmed('claimed', 5, [SOURCE_FINALIZER]),
+    confirmed('newer', 2, ['other', SOURCE_FINALIZER]),
+    confirmed('retained', 5000, ['other']),
+  ])
+
+  expect(read().sourceAges).toEqual({ amoro: 300 })
+})
 
 const queuedFor = (seconds: number) =>
   makeReplica({ state: 'Queued', since: new Date(NOW - seconds * 1000).toISOString() })

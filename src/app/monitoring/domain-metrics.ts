@@ -4,6 +4,7 @@
  */
 import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { MEASURED_TASKS } from '../../core/volume-manager/mover/measured-mover.ts'
@@ -40,9 +41,11 @@ function claimsByPhase(store: ObjectStore): Record<string, number> {
   return counts
 }
 
+/** The ages of the oldest locations. A source without a claim, and so without our finalizer, is not queried: it stays as old as it is. */
 function oldest(store: ObjectStore, now: number): Record<string, number> {
   const ages: Record<string, number> = {}
-  for (const { spec, status } of store.list(dataSources)) {
+  for (const { metadata, spec, status } of store.list(dataSources)) {
+    if (!metadata.finalizers?.includes(SOURCE_FINALIZER)) continue
     const confirmed = Date.parse(status?.lastResolvedTime ?? '')
     if (Number.isNaN(confirmed)) continue
     ages[spec.system] = Math.max(ages[spec.system] ?? 0, (now - confirmed) / 1000)
