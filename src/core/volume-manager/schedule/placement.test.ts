@@ -189,6 +189,67 @@ describe('a node whose disk is too small', () => {
   })
 })
 
+describe('a disk that data filled together with another download', () => {
+  const failure = { node: 'n3', reason: 'NoSpace', failures: 1, bytes: 50, retryTime: at(0) }
+  const replica = { ...queued, nodeFailures: [failure], since: at(0), failures: 1 }
+  const other = (verb: string, ...mover: Parameters<typeof makeMover>): Pod => {
+    const { metadata, ...pod } = makeMover(...mover)
+    return { ...pod, metadata: { ...metadata, labels: { ...metadata.labels, 'lodestone.dev/mover': verb } } }
+  }
+  const download = other('download', { path: '/var/datasets/other' }, { phase: 'Running' }, 'n1')
+  const unplaced = { path: '/var/datasets/other' }
+  const nodes = ['n1', 'n2', 'n3'].map((name) => makeNode(name))
+
+  test.each<{ name: string; replica?: Partial<ReplicaStatus>; active?: Pod[]; minutes?: number; notOn: string[] }>([
+    { name: 'is avoided while another download is there', notOn: ['n1', 'n3'] },
+    { name: 'is free without another download', active: [], notOn: ['n3'] },
+    {
+      name: 'is any one while another mover has no node',
+      active: [other('download', unplaced)],
+      notOn: ['n1', 'n2', 'n3'],
+    },
+    {
+      name: 'is free beside a mover without a node',
+      active: [other('download', unplaced, UNSCHEDULABLE)],
+      notOn: ['n3'],
+    },
+    {
+      name: 'is free beside a mover that deletes',
+      active: [other('delete', { path: '/var/datasets/other' }, { phase: 'Running' }, 'n1')],
+      notOn: ['n3'],
+    },
+    {
+      name: 'is free beside a download to another disk',
+      active: [other('download', { path: '/mnt/other' }, { phase: 'Running' }, 'n1')],
+      notOn: ['n3'],
+    },
+    {
+      name: 'is free for data that did not fit from the start',
+      replica: { nodeFailures: [{ ...failure, bytes: 0 }] },
+      notOn: ['n3'],
+    },
+    {
+      name: 'is free for data that failed for another reason',
+      replica: { nodeFailures: [{ ...failure, reason: 'Unreachable' }] },
+      notOn: ['n3'],
+    },
+    { name: 'is avoided for an hour after the first failure', minutes: 59, notOn: ['n1', 'n3'] },
+    { name: 'is free after an hour', minutes: 60, notOn: ['n3'] },
+    {
+      name: 'is avoided for four hours after the third failure',
+      replica: { failures: 3 },
+      minutes: 239,
+      notOn: ['n1', 'n3'],
+    },
+    { name: 'is free after four hours', replica: { failures: 9 }, minutes: 240, notOn: ['n3'] },
+  ])('$name', ({ replica: more, active = [download], minutes = 0, notOn }) => {
+    const one = { ...replica, ...more }
+    const plan = planOf({ nodeAffinity: {}, replicas: [one] })
+    const input = makeVolumeInput({ nodes, now: Date.parse(at(0)) + minutes * 60_000 })
+    expect(placeMover(one, plan, input, openNodeSlots([], 4), active)).toMatchObject({ notOn })
+  })
+})
+
 describe('a slot', () => {
   const anywhere = { notOn: ['n4'] }
   const { path: _, ...onNoPath } = makeReplica()

@@ -1,14 +1,17 @@
 /** Decides where the mover of a replica may run, and takes a per-node slot for it. */
+import { MOVER_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
+import type { FailureCode, MoverVerb } from '../../mover-contract/contract.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
-import { nodesWithoutRoom, replicaSize } from '../nodes/disk.ts'
+import { findRoot, nodesWithoutRoom, replicaSize } from '../nodes/disk.ts'
 import { allowsNode, readNodeHealth, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
 import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
 import { nodesToAvoid } from '../replica/node-failures.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
+import { fromTime } from '../time.ts'
 import type { NodeSlots } from './slots.ts'
 
 /**
@@ -28,12 +31,17 @@ function moversTo(movers: readonly MoverPod[], path: string | undefined): Pod[] 
   return movers.flatMap(({ pod, task }) => (task.role === 'replica' && directoryOfMover(pod) === path ? [pod] : []))
 }
 
-/** Where the mover of a replica may run; undefined when it may not start now. Nodes on which its movers failed come last. */
+/**
+ * Where the mover of a replica may run; undefined when it may not start now. Nodes on which its movers failed come last.
+ *
+ * @param active the movers of all VolumeManagers that have not ended
+ */
 export function placeMover(
   replica: ReplicaStatus,
   plan: VolumePlan,
   input: VolumeManagerInput,
   slots: NodeSlots,
+  active: readonly Pod[] = [],
 ): MoverPlacement | undefined {
   const { config, set, wanted, movers } = plan
   const deleting = set.deletions.filter(({ path }) => path === replica.path).map(({ node }) => node)
@@ -45,7 +53,7 @@ export function placeMover(
     .flatMap(({ node }) => node ?? [])
   const moving = moversTo(movers, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
-  const taken = [...deleting, ...unlabelled, ...moving]
+  const taken = [...deleting, ...unlabelled, ...moving, ...sharedDisks(replica, input, active)]
   const small = tooSmall(replica, plan, input, taken)
   const excluded = [...taken, ...small]
   const { nodeFailures } = replica
@@ -55,6 +63,37 @@ export function placeMover(
     withoutLabels: wanted.labelsOf(whole),
     notOn: [...new Set([...excluded, ...avoided])].sort(),
   }
+}
+
+/**
+ * The nodes to whose disk another mover downloads, for data that filled a disk. Its mover began with enough room, so the disk was filled by both, and
+ * both failed. Together, they would do so again and again. A mover without a node may come to any of them.
+ */
+function sharedDisks(replica: ReplicaStatus, input: VolumeManagerInput, active: readonly Pod[]): string[] {
+  const { nodeFailures = [], path = '' } = replica
+  const hasFilled = nodeFailures.some(({ reason, bytes = 0 }) => reason === NO_SPACE && bytes > 0)
+  if (!hasFilled || isWaitOver(replica, input)) return []
+  const { allowedRoots } = input.settings
+  const root = findRoot(path, allowedRoots)
+  const others = active.filter(
+    (pod) =>
+      pod.metadata.labels?.[MOVER_LABEL] === DOWNLOAD && findRoot(directoryOfMover(pod) ?? '', allowedRoots) === root,
+  )
+  const nodes = others.flatMap((pod) => nodeOfMover(pod) ?? [])
+  const isAnyUnplaced = others.some((pod) => nodeOfMover(pod) === undefined && !isUnschedulable(pod))
+  return isAnyUnplaced ? [...input.nodes.all()].flatMap(({ metadata }) => metadata.name ?? []) : nodes
+}
+
+const NO_SPACE = 'NoSpace' satisfies FailureCode
+const DOWNLOAD = 'download' satisfies MoverVerb
+
+/** How often the wait for other downloads doubles at most. */
+const MAX_DOUBLINGS = 3
+
+/** Whether a replica has waited so long for other downloads that it begins beside them: they may be slow. Each failure doubles the wait. */
+function isWaitOver({ since, failures = 0 }: ReplicaStatus, { settings, now, jumps }: VolumeManagerInput): boolean {
+  const waitMs = settings.movers.preemptAfterSeconds * 1000 * 2 ** Math.min(failures, MAX_DOUBLINGS)
+  return now - (fromTime(since, jumps) ?? now) >= waitMs
 }
 
 /**

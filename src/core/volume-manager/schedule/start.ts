@@ -148,7 +148,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
   }
 
   function start(replica: ReplicaStatus, config: VolumeConfig): Transition<ReplicaStatus> {
-    const placement = placeMover(replica, plan, input, nodeSlots)
+    const placement = placeMover(replica, plan, input, nodeSlots, [...input.allowance.active, ...starter.pods])
     if (placement === undefined) return { next: stuck(replica, 'NoNode') }
     const moverIn = (slot: number) => replicaMover({ ...transferInput(input), config, replica, placement, slot })
     if ('on' in placement) {
