@@ -16,6 +16,7 @@ import {
 
 const NODE = makeNode('n1')
 const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
+const FULL = nodeWithDisk({ root: '/var/datasets', freeBytes: 0, totalBytes: 10 ** 12, time: at(0) })
 const EVICTABLE = { evictionPolicy: 'LeastRecentlyUsed' } as const
 const RESYNC = { ...EVICTABLE, options: { resync: 'true' } }
 
@@ -31,6 +32,14 @@ function manager(
 }
 
 const ofTenant = (one: VolumeManager): VolumeManager => ({ ...one, metadata: { ...one.metadata, namespace: 'tenant' } })
+
+/** A VolumeManager whose movers found no room for data of these sizes, each of a shard. */
+function failedFor(...sizes: number[]): VolumeManager {
+  const replicas = sizes.map((totalBytes, index) => ({ ...makeReplica({ index, state: 'Failed' }), totalBytes }))
+  const deletions = [makeDeletion({ cause: 'NoSpace' })]
+  const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas, deletions, nextIndex: 5 }]
+  return makeVolumeManager([EVICTABLE], { name: 'large', status: { volumes } })
+}
 
 /** A VolumeManager with a volume without replicas and deletions. */
 const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
@@ -175,6 +184,30 @@ describe('a node that is short of disk', () => {
       managers: [withEmpty, manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
       more: { node: NODE },
       want: 'default/a',
+    },
+    {
+      name: 'loses data for data that is smaller than the disk',
+      managers: [failedFor(10 ** 12 - 2 ** 30), manager('a', {})],
+      more: { node: FULL },
+      want: 'default/a',
+    },
+    {
+      name: 'loses no data for data that is larger than the disk with its reserve',
+      managers: [failedFor(10 ** 12 - 2 ** 30 + 1), manager('a', {})],
+      more: { node: FULL },
+      want: undefined,
+    },
+    {
+      name: 'loses data for data of which only another shard is larger than the disk',
+      managers: [failedFor(10 ** 13, 10 ** 11), manager('a', {})],
+      more: { node: FULL },
+      want: 'default/a',
+    },
+    {
+      name: 'loses data for large data on another disk',
+      managers: [failedFor(10 ** 13), manager('b', {}, EVICTABLE, [{ cause: 'NoSpace', path: '/var/datasets/other' }])],
+      more: { node: FULL },
+      want: 'default/b',
     },
     {
       name: 'loses no data without disk pressure',

@@ -3,6 +3,7 @@ import { keyOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../api/volume-status.ts'
+import { parseBytes } from '../../base/quantity.ts'
 import { onPresentClock, type Present } from '../../base/time/clock-jumps.ts'
 import { eventAbout, NOTHING, type Plan, statusPatchOf } from '../plan.ts'
 import type { EvictionCause } from './codes.ts'
@@ -24,7 +25,7 @@ export interface EvictionInput extends Present {
   managers: readonly VolumeManager[]
   users: (directory: string) => readonly VolumeUser[]
   lastEnd: LastEnd
-  settings: Pick<VolumeSettings, 'eviction' | 'allowedRoots'>
+  settings: Pick<VolumeSettings, 'eviction' | 'allowedRoots' | 'movers'>
   /** When a replica was last evicted from the node because of a shortage, in ms since the epoch. */
   lastAt: number | undefined
   /** The roots of the node whose use was beyond the high watermark, and is still beyond the low one. */
@@ -63,7 +64,7 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   const { name = '' } = node.metadata
   const { enabled, pauseSeconds } = settings.eviction
   if (!enabled) return NOTHING
-  const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
+  const isShort = hasDiskPressure(node) || managers.some((one) => needsRoom(one, input))
   if (!isShort && collecting.size === 0) return NOTHING
   if (managers.some((manager) => freeingNodes(manager).includes(name))) return NOTHING
   // A time in the future is from before the clock was set back.
@@ -139,6 +140,23 @@ export function rootsToCollect(
 /** The nodes on which movers of a VolumeManager found no free disk. */
 export function fullNodes(manager: Pick<VolumeManager, 'status'>): string[] {
   return nodesOfDeletions(manager, ({ cause }) => cause === 'NoSpace')
+}
+
+/**
+ * Whether data of a VolumeManager did not fit on the node, and may fit after an eviction. Data that is larger than the whole disk never fits, and
+ * would cost all others their unused data.
+ */
+function needsRoom(manager: VolumeManager, { node, settings }: EvictionInput): boolean {
+  const keepFree = parseBytes(settings.movers.keepFree) ?? 0
+  return (manager.status?.volumes ?? []).some(({ replicas = [], deletions = [] }) =>
+    deletions.some(({ cause, node: name, path }) => {
+      if (cause !== 'NoSpace' || name !== node.metadata.name) return false
+      const disk = readDiskReport(node, findRoot(path, settings.allowedRoots))
+      // Shards have one directory and different sizes.
+      const sizes = replicas.filter((one) => one.path === path).flatMap(({ totalBytes }) => totalBytes ?? [])
+      return disk === undefined || sizes.length === 0 || Math.min(...sizes) + keepFree <= disk.totalBytes
+    }),
+  )
 }
 
 /** The nodes on which evicted data of a VolumeManager is not deleted yet. */
