@@ -43,6 +43,21 @@ describe('an upload after a download', () => {
     expect(writes()).toEqual([])
   })
 
+  test.each([
+    { name: 'a whole file', bytes: 3 },
+    { name: 'a file in parts', bytes: PART + 1 },
+  ])('compares sizes of $name if ETags only look like an MD5', async ({ bytes }) => {
+    folder.s3.encryptWith({ server: 'odd' })
+    folder.s3.put('data/a', 'x', { etag: 'f'.repeat(32) })
+    await download('--verify', 'size')
+    await pod('a', 'y'.repeat(bytes))
+    expect((await upload('--verify', 'size')).result).toMatchObject({ outcome: 'completed', movedBytes: bytes })
+    await pod('a', 'z'.repeat(bytes))
+
+    expect((await upload('--verify', 'size')).result).toMatchObject({ outcome: 'completed', movedBytes: bytes })
+    expect(stored()).toEqual({ a: 'z'.repeat(bytes) })
+  })
+
   test('sends nothing for a file that was written again with the same content', async () => {
     folder.s3.put('data/a', 'x')
     await download()

@@ -140,11 +140,15 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
     partSize: bytes(args, 'part-size', '8Mi', 64 * 1024),
     parallel,
     keepFree: bytes(args, 'keep-free', '1Gi', 0),
-    verify: readChoice(args, 'verify', ['checksum', 'size']) ?? 'checksum',
+    verify: readVerify(args),
     existing: readChoice(args, 'existing', ['trust', 'compare', 'verify']) ?? 'trust',
     deleteOldBefore: deleteOldBefore(args),
   } as const
   return { work: (progress, signal) => download(input, progress, signal), close }
+}
+
+function readVerify(args: MoverArguments): 'checksum' | 'size' {
+  return readChoice(args, 'verify', ['checksum', 'size']) ?? 'checksum'
 }
 
 function uploadWork(args: MoverArguments, io: CommandIo): Work {
@@ -198,6 +202,7 @@ function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, pla
   const options = {
     place,
     endpoint,
+    trustsEtags: readVerify(args) === 'checksum',
     region: args.text('region'),
     pathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
     headers: readHeaders(args),

@@ -98,7 +98,7 @@ export const MOVER_OPTIONS = {
   verify: {
     type: 'string',
     value: 'checksum|size',
-    description: 'download: comparison of the data (default: checksum, if available)',
+    description: 'download, upload: comparison of the data (default: checksum, if available)',
   },
   existing: {
     type: 'string',

@@ -101,6 +101,8 @@ export interface ServerOptions {
   endpoint: string
   region: string | undefined
   pathStyle: boolean | undefined
+  /** Whether an upload to S3 is damaged if the ETag of its object is another MD5. */
+  trustsEtags: boolean
   /** Headers of every request to S3, with names in lower case. */
   headers: Readonly<Record<string, string>>
   /** The directory of a mounted Secret; without it, the credentials are in the environment. */

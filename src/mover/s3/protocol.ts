@@ -28,7 +28,7 @@ export const S3_PROTOCOL: Protocol = {
       retry,
       now,
     })
-    return createS3Store(await openBucket(options, http, signal))
+    return createS3Store(await openBucket(options, http, signal), server.trustsEtags)
   },
 }
 

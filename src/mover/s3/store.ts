@@ -21,7 +21,8 @@ function mayRefuseChecksum(error: unknown): boolean {
   return error instanceof InvalidArgumentError || error instanceof NotImplementedError
 }
 
-export function createS3Store(bucket: Bucket): ObjectStore {
+/** @param trustsEtags whether an upload is damaged if the ETag of its object is another MD5 */
+export function createS3Store(bucket: Bucket, trustsEtags: boolean): ObjectStore {
   const { objectUri, retry } = bucket
   let withChecksum: Record<string, string> = WITH_CHECKSUM
 
@@ -69,7 +70,8 @@ export function createS3Store(bucket: Bucket): ObjectStore {
     head,
     get,
     hasContent: async ({ etag }, local, signal, looked) => (await localEtag(local, signal, looked)) === etag,
-    upload: (key, local, expected, progress, signal) => sendFile({ ...local, bucket, key, expected, progress }, signal),
+    upload: (key, local, expected, progress, signal) =>
+      sendFile({ ...local, bucket, key, expected, progress, trustsEtags }, signal),
     async abort({ key, id: uploadId }, signal) {
       await bucket.send({ method: 'DELETE', key, query: { uploadId } }, signal)
     },

@@ -167,6 +167,13 @@ test('the mover of an upload writes to the prefix of its source', () => {
   expect(pod.spec.containers[0]?.env?.map(({ name }) => name)).toContain('AWS_ACCESS_KEY_ID')
 })
 
+test('the mover of an upload compares the data as that of the download does', () => {
+  const options = { sourceURL: 's3://lake/sales/', verify: 'size', resync: 'true' }
+  const pod = uploadMover({ ...inputOf({ options }), replica: makeReplica() })
+
+  expect(argumentsOf(pod)?.slice(-2)).toEqual(['--verify', 'size'])
+})
+
 test('the mover of an upload to Pachyderm reads the folder of its output', () => {
   const options = { repo: 'images', branch: 'main', inputPath: '/a/', outputPath: 'b/' }
   const pod = uploadMover({ ...inputOf({ sourceType: 'Pachyderm', options }), replica: makeReplica() })

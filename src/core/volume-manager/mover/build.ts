@@ -180,6 +180,7 @@ export function uploadMover(input: UploadInput): Pod {
       // A single object goes to its own prefix, whereas VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
       ...serverArguments(source, networks),
+      ...(source?.verify ? ['--verify', source.verify] : []),
     ],
     env: source?.env ?? [],
     mount: moverMount(manager, config, replica, input),
