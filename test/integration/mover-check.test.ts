@@ -1,7 +1,8 @@
 /** Checks of downloaded data, and replacements of data that changed at the source or was damaged on the disk. */
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeRoot, readTree, runMover } from './mover-run.ts'
@@ -205,6 +206,17 @@ describe('a replacement', () => {
     const [old = ''] = await readdir(state('old'))
     expect(await readTree(state('old', old))).toEqual(before)
     expect((await check('checksums')).status).toBe(0)
+  })
+
+  test.each([
+    { name: 'FIFO', make: (path: string) => execFileSync('mkfifo', [path]) },
+    { name: 'link to a device', make: (path: string) => symlink('/dev/zero', path) },
+  ])('downloads a file again in whose place a pod put a $name', async ({ make }) => {
+    await rm(at('a'))
+    await make(at('a'))
+
+    expect((await download('--existing', 'verify')).result).toMatchObject({ outcome: 'completed', movedBytes: 5 })
+    expect(await tree()).toEqual(WHOLE)
   })
 
   test('deletes old trees when no pod uses them', async () => {
