@@ -15,6 +15,7 @@ import { Moves } from './moves.tsx'
 import { changeQuery, keptNamespace, openLinksInPlace, pathParts, type Route, useRoute } from './route.ts'
 import { Server } from './server.tsx'
 import { Systems } from './systems.tsx'
+import { Theme } from './theme.tsx'
 import { useLoaded } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
 import { Volumes } from './volumes.tsx'
@@ -202,26 +203,6 @@ function Freshness({
         {isPaused ? 'Continue' : 'Pause'}
       </button>
     </div>
-  )
-}
-
-const THEMES = ['system', 'light', 'dark'] as const
-
-function Theme() {
-  const [theme, setTheme] = useState(() => localStorage.getItem('theme') ?? 'system')
-  useEffect(() => {
-    document.documentElement.dataset['theme'] = theme
-    localStorage.setItem('theme', theme)
-  }, [theme])
-  return (
-    <label class="theme">
-      <span>Theme</span>
-      <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-        {THEMES.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-    </label>
   )
 }
 

@@ -110,6 +110,19 @@ test('a command that the browser may not copy is selected', async () => {
   expect(await page.evaluate('String(getSelection())')).toBe(command)
 })
 
+test('the page works in a browser that has no storage, or denies it', async () => {
+  for (const storage of ['return null', "throw new DOMException('denied', 'SecurityError')"]) {
+    const { page } = await open()
+    await page.addInitScript(`Object.defineProperty(window, 'localStorage', { get() { ${storage} } })`)
+    await page.reload()
+    await page.getByText('Nothing waits.').waitFor()
+    await page.getByLabel('Theme').selectOption('dark')
+    await page.locator('html[data-theme="dark"]').waitFor()
+    await show(page, '/claims')
+    await page.getByRole('link', { name: 'demo/orders' }).waitFor()
+  }
+})
+
 test('a link to a page that a list no longer has leads to its last page', async () => {
   const { page } = await open()
   await show(page, '/claims?offset=300')
