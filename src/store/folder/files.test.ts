@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ResourceBinding } from '../../api/karmada.ts'
@@ -92,5 +92,19 @@ describe('an error in a file', () => {
     const store = await start()
     expect(names(store)).toEqual(['good'])
     expect(complaints).toEqual(['big.yaml: is larger than 8 MiB, and was not read', 'binary.yaml: is not UTF-8 text'])
+  })
+  test('is reported for a file or a folder whose name is not UTF-8', async () => {
+    const { directory, complaints, write, start } = await openFolder()
+    const named = (name: string) => Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, 'latin1')])
+    await mkdir(named('l\u00e4nder'))
+    await writeFile(named('b\u00fccher.yaml'), JSON.stringify(buildBinding('lost')))
+    await write('g\u00fct.yaml', buildBinding('good'))
+    const store = await start()
+    await store.rescan()
+    expect(names(store)).toEqual(['good'])
+    expect(complaints.sort()).toEqual([
+      'b\ufffdcher.yaml: has a name that is not UTF-8, and was not read; rename it',
+      'l\ufffdnder: has a name that is not UTF-8, and was not read; rename it',
+    ])
   })
 })

@@ -19,6 +19,8 @@ interface Scan {
 const MAX_DEPTH = 16
 const MAX_FILES = 20_000
 const MANIFEST = /\.(?:ya?ml|json)$/i
+/** Takes the place of bytes that are not UTF-8 in the names of a listed folder. No file has the new name. */
+const UNDECODED = '\ufffd'
 /** The coarsest resolution of file times. */
 const SETTLED_AFTER_MS = 2000
 
@@ -82,8 +84,12 @@ export async function scanFolder(directory: string): Promise<Scan> {
     try {
       return await run()
     } catch (error) {
-      // The entry was deleted after its folder was listed.
-      if (wasListed && isGone(error)) return undefined
+      if (wasListed && isGone(error)) {
+        // The entry was deleted after its folder was listed, unless it has a name that Node.js cannot decode.
+        if (file.includes(UNDECODED))
+          scan.errors.push({ file, message: 'has a name that is not UTF-8, and was not read; rename it' })
+        return undefined
+      }
       scan.errors.push({ file, message: `cannot be read: ${(error as Error).message}` })
       return undefined
     }
