@@ -59,6 +59,11 @@ async function follow() {
   }
 }
 
+test('a proxy is asked to pass each event on at once', async () => {
+  const { response } = await follow()
+  expect(response.headers).toMatchObject({ 'x-accel-buffering': 'no', 'cache-control': 'no-store' })
+})
+
 test('a reader that takes no events is disconnected, and no later change reaches it', async () => {
   const { response, readers, change } = await follow()
   response.pause()

@@ -45,6 +45,8 @@ export function sendEvents(
     'content-type': 'text/event-stream',
     'cache-control': 'no-store',
     connection: 'keep-alive',
+    // nginx would keep events until they fill a buffer, which takes minutes.
+    'x-accel-buffering': 'no',
   })
   /** The rows of the last state, by list. */
   let last: Map<ListName, Rows> | undefined
