@@ -34,6 +34,16 @@ test('a link works once, and then another one is made', async () => {
   expect(await open(used[0] ?? '')).toMatchObject({ status: 303 })
 })
 
+test('a program that only looks at a link does not use it', async () => {
+  const access = openLinkAccess({ owner: OWNER, hosts: [], onUsedLink: () => undefined })
+  const server = fastify()
+  access.addRoutes(server)
+  const { pathname, search } = new URL(access.begin(8000))
+  const look = await server.inject({ method: 'HEAD', url: pathname + search })
+  expect([look.statusCode, look.headers['set-cookie']]).toEqual([303, undefined])
+  expect((await server.inject(pathname + search)).headers['set-cookie']).toContain('lodestone-8000=')
+})
+
 test('a new link ends the one before', async () => {
   const { access, open } = await opened()
   const first = access.begin(8000)

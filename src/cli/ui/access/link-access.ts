@@ -65,6 +65,8 @@ export function openLinkAccess({ hosts, onUsedLink, owner }: LinkAccessInput): L
     },
     addRoutes(server) {
       server.get('/open', (request, reply) => {
+        // A program may look at a link before it gives it to the browser.
+        if (request.method === 'HEAD') return reply.redirect('/', 303)
         const given = new URL(request.url, 'http://127.0.0.1').searchParams.get('token') ?? ''
         const cookie = redeem(given)
         if (cookie !== undefined) return reply.header('set-cookie', cookie).redirect('/', 303)
