@@ -1,20 +1,19 @@
 /** Checks manifests against the fleet: findings with their places, what admission would change, and what would move or wait. */
 import { useState } from 'preact/hooks'
-import { formatBytes, formatCount } from '../base/quantity.ts'
+import { formatCount } from '../base/quantity.ts'
 import type { CheckAnswer } from '../cli/ui/questions/check.ts'
-import { fetchCheck, MAX_MANIFEST_BYTES } from './api.ts'
+import { fetchCheck } from './api.ts'
+import { addFiles, type ManifestFile } from './manifest-files.ts'
 import { Problem, State, Table, type Tone } from './parts.tsx'
 import { ServerQuestion, useQuestion } from './server-question.ts'
 import type { ViewInput } from './view-input.ts'
 
-type File = { file: string; text: string }
 type Checked = CheckAnswer['objects'][number]
 
 const PASTED = 'pasted.yaml'
-const MAX_FILES = 100
 
 /** What was pasted and answered stays while the reader looks at another view. */
-const kept: { text: string; files: File[] } = { text: '', files: [] }
+const kept: { text: string; files: ManifestFile[] } = { text: '', files: [] }
 const question = new ServerQuestion<CheckAnswer, string>()
 
 export function Check({ query }: ViewInput) {
@@ -25,13 +24,9 @@ export function Check({ query }: ViewInput) {
   const isEmpty = text.trim() === '' && files.length === 0
 
   const add = async (list: FileList | undefined | null) => {
-    const given = [...(list ?? [])]
-    const large = given.find(({ size }) => size > MAX_MANIFEST_BYTES)
-    if (large)
-      return question.setProblem(`${large.name} has more than ${formatBytes(MAX_MANIFEST_BYTES)}; use lodestone check`)
-    const added = await Promise.all(given.map(async (file) => ({ file: file.name, text: await file.text() })))
-    const names = new Set(added.map(({ file }) => file))
-    setFiles((last) => [...last.filter(({ file }) => !names.has(file)), ...added].slice(0, MAX_FILES))
+    const added = await addFiles(kept.files, [...(list ?? [])])
+    if (typeof added === 'string') question.setProblem(added)
+    else setFiles(added)
   }
   const check = () => {
     const pasted = text.trim() === '' ? [] : [{ file: PASTED, text }]
@@ -90,7 +85,11 @@ export function Check({ query }: ViewInput) {
               type="file"
               multiple
               accept=".yaml,.yml,.json"
-              onChange={(event) => void add(event.currentTarget.files)}
+              onChange={({ currentTarget }) => {
+                void add(currentTarget.files)
+                // Otherwise the browser would not tell that the same file is chosen again, after a change.
+                currentTarget.value = ''
+              }}
             />
           </label>
           {answer && (

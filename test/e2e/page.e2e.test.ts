@@ -192,6 +192,22 @@ test('pasted manifests get findings with places, and none of their markup is ren
   expect(await page.locator('main img').count()).toBe(0)
 })
 
+test('a file that was changed is checked again when it is added again', async () => {
+  const { page, folder } = await open()
+  await show(page, '/check')
+  const file = join(folder, 'claim.yaml')
+  const chooser = page.getByLabel('Add files')
+  await chooser.setInputFiles(file)
+  await page.getByRole('button', { name: 'Remove claim.yaml' }).waitFor()
+  // A browser reports the choice of a file only if the input does not have it already.
+  expect(await chooser.inputValue()).toBe('')
+  await writeFile(file, 'kind: DataSourceClaim')
+  await chooser.setInputFiles(file)
+  await page.getByRole('button', { name: 'Check', exact: true }).click()
+  await page.getByText(/claim\.yaml:1:1/).waitFor()
+  expect(await page.getByRole('button', { name: 'Remove claim.yaml' }).count()).toBe(1)
+})
+
 test('a question has the effect on each workload, and a table of losses leads to it', async () => {
   const { page, folder } = await open()
   await show(page, '/what-if')
