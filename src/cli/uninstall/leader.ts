@@ -4,6 +4,7 @@ import { objectKey } from '../../api/meta.ts'
 import { isUninstalling, type Lease, leaseHolder, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
 import { ALIVE_MS, REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
 import { ConflictError, NotFoundError } from '../../store/store.ts'
+import { isConfigured } from './find-leases.ts'
 import { pause, type UninstallContext } from './gather.ts'
 
 const POLL_MS = 500
@@ -106,7 +107,9 @@ async function untilReleased(lease: Lease, context: UninstallContext): Promise<s
     if (nowMs - seen.sinceMs >= quietMs) return undefined
     if (isHeld && nowMs >= until) {
       const host = leaseHolder(stored).split('_', 1)[0]
-      return `replica ${host} holds Lease ${objectKey(namespace, name)} and does not release it, as replicas of an older version do; stop all replicas, for instance with kubectl -n ${namespace} scale deployment lodestone --replicas=0, and run again`
+      // The annotations by which it was found can be written by any user who may write Leases of a namespace.
+      const otherWay = isConfigured(lease, context) ? '' : ', or delete the Lease if it is not of Lodestone'
+      return `replica ${host} holds Lease ${objectKey(namespace, name)} and does not release it, as replicas of an older version do; stop all replicas, for instance with kubectl -n ${namespace} scale deployment lodestone --replicas=0${otherWay}, and run again`
     }
     await pause(context, POLL_MS)
   }

@@ -376,6 +376,20 @@ describe('a replica of Lodestone', () => {
     })
   })
 
+  test('that a tenant invents in a Lease of its own is named, with the way out', async () => {
+    putAll()
+    const announced = { [`${REPLICA_ANNOTATION_PREFIX}1`]: '{}' }
+    server.put(leases, {
+      ...named(leases, 'mine', { namespace: 'tenant', annotations: announced }),
+      spec: { holderIdentity: 'fake_1', leaseDurationSeconds: 600 },
+    } as Lease)
+    const { status: code, stderr } = await run('uninstall', '--yes')
+    expect(code).toBe(1)
+    expect(stderr).toContain('replica fake holds Lease tenant/mine and does not release it')
+    expect(stderr).toContain(', or delete the Lease if it is not of Lodestone, and run again')
+    expect(find(mutatingWebhookConfigurations, 'lodestone')).toBeDefined()
+  })
+
   test.each([
     { name: 'of this version', kind: 'clusterresourcebindings', answer: status(422, PROBE_REASON) },
     { name: 'of any version', kind: 'datasources', answer: rejection('data-source.lodestone.dev') },
