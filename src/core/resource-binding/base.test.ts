@@ -105,6 +105,32 @@ describe('at creation', () => {
   ])('$name', ({ input, want }) => {
     expect(outcome(input)).toEqual(want)
   })
+
+  test.each<{ name: string; now: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
+    {
+      name: 'to another cluster',
+      now: { claims: [located(['member3'])] },
+      want: { base: three, affinity: one('member3') },
+    },
+    { name: 'and its location is unknown', now: { claims: [unknown()] }, want: { base: undefined, affinity: three } },
+    { name: 'and its claim is gone', now: { claims: [] }, want: { base: undefined, affinity: three } },
+  ])('the base stays if the data moves between two calls for one request, $name', ({ now, want }) => {
+    for (const policy of [known(three), lazy(three)]) {
+      const { binding } = decideBinding(makeInput({ binding: makeBinding(), policy }))
+      expect(outcome({ binding, policy, ...now })).toEqual(want)
+      expect(outcome({ binding, policy, ...now, leavesMovesToLoop: true })).toEqual(want)
+    }
+  })
+
+  test('a base from a backup does not count without a known policy', () => {
+    for (const claims of [[], [unknown()], [located(['member3'])]])
+      expect(outcome({ binding: stored(), claims }).affinity).toEqual(one('member2'))
+  })
+
+  test('a base from a backup does not count beside a policy that allows less', () => {
+    const input = { binding: stored(), policy: known(one('member2')), claims: [located(['member3'])] }
+    expect(outcome(input)).toEqual({ base: undefined, affinity: one('member2') })
+  })
 })
 
 describe('at an update', () => {
@@ -219,6 +245,17 @@ describe('at an update', () => {
     const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, policy }))
     const again = outcome({ binding: first.binding, stored: before, policy })
     expect(again).toEqual({ base: two, affinity: one('member2') })
+  })
+
+  test('the base of another policy stays if the data moves between two calls', () => {
+    const labels = { 'propagationpolicy.karmada.io/permanent-id': 'of-another-policy' }
+    const before = overwritten(stored(), three)
+    const sent = { ...before, metadata: { ...before.metadata, labels }, spec: { ...before.spec, placement: {} } }
+    for (const policy of [known({}), lazy({})]) {
+      const { binding } = decideBinding(makeInput({ binding: sent, stored: before, policy }))
+      const again = outcome({ binding, stored: before, policy, claims: [located(['member9'])] })
+      expect(again).toEqual({ base: {}, affinity: one('member9') })
+    }
   })
 
   test('a new base applies even if the data moved to a cluster outside of it', () => {

@@ -110,7 +110,7 @@ interface BaseCandidate {
   base: PlacementAffinity
   /**
    * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
-   * - answeredOrByLoop: as `answered`, or the loop of another replica sent the incoming affinity.
+   * - answeredOrByLoop: as `answered`, or Lodestone sent the incoming affinity: the loop of another replica, or an earlier call for this request.
    * - withinPolicy: the decision stays within the policy, or within the incoming affinity.
    * - keepsClusters: the decision allows each cluster in which the workload runs, if the incoming affinity does.
    */
@@ -129,7 +129,8 @@ interface BaseCandidates {
  *
  * Karmada's detector sends the policy's placement at every reconcile and keeps annotations. Every other writer sends the stored
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
- * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
+ * (reinvocation). The inputs of the decision may have changed since. The loop sends its own decision, which may be newer than this replica's
+ * caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation. So is one that comes with other changes of the
  *   placement. The affinity of a new policy can equal the narrowed one, and this replica may not have the policy yet.
  * - For an unchanged affinity that Lodestone or volcano-global has narrowed, the loop takes the placement of the policy for the base. So each
@@ -255,15 +256,22 @@ function isAnswered({ affinity, annotations }: PlacementDecision, incoming: Plac
 /**
  * Whether the loop of another replica sent the incoming affinity. That replica may have decided from claims, sources, Clusters and a policy
  * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or the state of a cluster is.
+ *
+ * Or it is the answer to an earlier call for this request (reinvocation), and an input of the decision has changed since. The loop never creates a
+ * binding and never changes other fields, and the detector sends the stored annotations.
  */
 function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
   const { binding, stored, policy, annotations, storedAnnotations } = input
   const { locality } = annotations
-  if (!stored || !locality) return false
+  if (!locality) return false
   const incoming = effectiveAffinity(binding.spec.placement)
   const isStoredBase = jsonEqual(annotated, storedAnnotations.base)
-  if (changesOtherFields(binding, stored)) return false
   const isNew = localityText(binding) !== localityText(stored)
+  if (!stored || changesOtherFields(binding, stored)) {
+    // Without a known policy, nothing shows that the base is not forged.
+    const mayBeAnswer = policy !== undefined && (isNew || !isStoredBase)
+    return mayBeAnswer && explains(input, annotated, locality, incoming) && isTrusted(input, annotated, incoming)
+  }
   if (!isNew && !(isStoredBase && mayKnowOtherClusters(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
   // A lazy policy that has changed does not show whether the recorded base is one of a policy: `storedByLoop` decides whether it counts.
@@ -311,8 +319,8 @@ function mayKnowOtherClusters(
   return clusters !== undefined && names.some((name) => clusters(name) === undefined)
 }
 
-function localityText({ metadata }: ResourceBinding): string | undefined {
-  return metadata.annotations?.[LOCALITY_ANNOTATION]
+function localityText(binding: ResourceBinding | undefined): string | undefined {
+  return binding?.metadata.annotations?.[LOCALITY_ANNOTATION]
 }
 
 /** Whether a result stays within the policy or within the incoming affinity. A forged annotation must not widen a placement. */
