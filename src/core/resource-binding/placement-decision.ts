@@ -1,5 +1,6 @@
 /** The decision on the placement of a binding: its states, and how each is built. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
+import { defined } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
 import { isScaledToZero } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
@@ -98,7 +99,7 @@ function localityAnnotation(
   { state, constraint, message, round = 0, since }: LocalityFields,
 ): LocalityAnnotation {
   const { required, requiredDigest, preferred, rankedFrom } = constraint
-  const returned = recordReturn(input, state)
+  const returned = recordReturn(input, defined({ state, since, round }))
   const written: LocalityAnnotation = {
     state,
     message: cut(message, MAX_MESSAGE_LENGTH),

@@ -26,7 +26,12 @@ function inputOf(stored: Fields, sent: Fields = stored) {
 describe('the wait of a binding', () => {
   test.each<{ name: string; fields: Fields; want: number }>([
     { name: 'without a claim', fields: { state: 'Kept' }, want: DEFAULT_TIMING.releaseDelayMs },
-    { name: 'for preferred data', fields: { state: 'Narrowed', returned: returned(5) }, want: WINDOW },
+    { name: 'for preferred data', fields: { state: 'Narrowed' }, want: WINDOW },
+    {
+      name: 'for preferred data after a return',
+      fields: { state: 'Narrowed', returned: returned(1) },
+      want: 2 * WINDOW,
+    },
     { name: 'that never returned', fields: {}, want: WINDOW },
     { name: 'after one return that did not last', fields: { returned: returned(1) }, want: 2 * WINDOW },
     { name: 'after eight', fields: { returned: returned(8) }, want: 256 * WINDOW },
@@ -97,6 +102,39 @@ describe('the record of returns', () => {
       want: returned(2, NOW - 9 * hour),
     },
   ])('$name', ({ stored, sent, state, want }) => {
-    expect(recordReturn(inputOf(stored, sent), state)).toEqual(want)
+    expect(recordReturn(inputOf(stored, sent), { state })).toEqual(want)
+  })
+
+  test.each<{ name: string; stored: Fields; decided: Fields; want: unknown }>([
+    { name: 'begins with new names of the groups', stored: { since: at(0) }, decided: { round: 1 }, want: returned(1) },
+    {
+      name: 'counts a further one',
+      stored: { since: at(0), round: 1, returned: returned(1, 0) },
+      decided: { round: 2 },
+      want: returned(2),
+    },
+    { name: 'is not begun by a wait', stored: {}, decided: { since: at(NOW) }, want: undefined },
+    { name: 'is not begun by another end of a wait', stored: { since: at(0) }, decided: {}, want: undefined },
+    { name: 'is not begun by a move with its data', stored: {}, decided: { round: 1 }, want: undefined },
+    {
+      name: 'is kept if the next wait begins soon',
+      stored: { round: 1, returned: returned(1, NOW - hour + 1) },
+      decided: { round: 1, since: at(NOW) },
+      want: returned(1, NOW - hour + 1),
+    },
+    {
+      name: 'is gone if the return has lasted',
+      stored: { round: 1, returned: returned(1, NOW - hour) },
+      decided: { round: 1, since: at(NOW) },
+      want: undefined,
+    },
+    {
+      name: 'is kept as long as the workload waits',
+      stored: { round: 1, returned: returned(1, NOW - 9 * hour), since: at(0) },
+      decided: { round: 1, since: at(0) },
+      want: returned(1, NOW - 9 * hour),
+    },
+  ])('of preferred data $name', ({ stored, decided, want }) => {
+    expect(recordReturn(inputOf({ ...stored, state: 'Narrowed' }), { ...decided, state: 'Narrowed' })).toEqual(want)
   })
 })

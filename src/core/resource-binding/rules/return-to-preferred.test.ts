@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, NOW } from '../../../../test/builders.ts'
 import type { ResourceBinding } from '../../../api/karmada.ts'
 import type { ClockJump } from '../../../base/time/clock-jumps.ts'
+import { readAnnotations } from '../annotations.ts'
+import { decideBinding } from '../decide.ts'
 import { narrowToFit } from '../narrow-to-fit.ts'
 import { parseInput } from '../parse-input.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
@@ -27,6 +29,7 @@ function waiting({
   others = [],
   suspension,
   jumps,
+  times,
 }: {
   observed?: string
   since?: number
@@ -39,12 +42,15 @@ function waiting({
   others?: string[]
   suspension?: { dispatching: boolean }
   jumps?: ClockJump[]
+  /** How often it has returned for a short time. */
+  times?: number
 }) {
   const locality = {
     state: 'Narrowed',
     message: 'x',
     claims: [],
     ...(since && { since: new Date(since).toISOString() }),
+    ...(times && { returned: { at: new Date(NOW - WINDOW).toISOString(), times } }),
   }
   const binding: ResourceBinding = {
     ...makeBinding(
@@ -92,6 +98,22 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     want: { stay: undefined, round: 0 },
   },
   { name: 'returns when the window is over', input: { since: NOW - WINDOW }, want: { stay: undefined, round: 1 } },
+  {
+    name: 'waits longer after a return that did not last',
+    input: { since: NOW - WINDOW, times: 1 },
+    want: {
+      stay: {
+        why: 'the workload moves there when the failback window is over; it is longer now, because the workload did not stay there after its last return',
+        since: new Date(NOW - WINDOW).toISOString(),
+      },
+      round: 0,
+    },
+  },
+  {
+    name: 'returns after the longer wait',
+    input: { since: NOW - 2 * WINDOW, times: 1 },
+    want: { stay: undefined, round: 1 },
+  },
   {
     name: 'waits when the window is over only by a jump of the clock',
     input: { since: NOW - WINDOW, jumps: [{ to: NOW, byMs: 1000 }] },
@@ -176,4 +198,33 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
   },
 ])('a workload that runs outside of its preferred data $name', ({ input, want }) => {
   expect(waiting(input)).toEqual(want)
+})
+
+test('each return that does not last doubles the wait, in the loop and at admission', () => {
+  const claims = [located(['m2'], preferred)]
+  const clusters = lookup('m1', 'm2')
+  let now = NOW
+  const decide = (binding: ResourceBinding, stored = binding, leavesMovesToLoop = false) =>
+    decideBinding(makeInput({ binding, stored, claims, clusters, now, leavesMovesToLoop })).binding
+  const localityOf = (binding: ResourceBinding) => readAnnotations(binding.metadata.annotations).locality
+  /** The scheduler does not choose the first group. */
+  const fallBack = (binding: ResourceBinding): ResourceBinding => ({
+    ...binding,
+    status: { schedulerObservingAffinityName: binding.spec.placement?.clusterAffinities?.[1]?.affinityName ?? '' },
+  })
+  let stored = decide(makeBinding({ placement: divided, clusters: [{ name: 'm1', replicas: 1 }] }))
+  const waits: number[] = []
+  for (let times = 1; times <= 3; times++) {
+    stored = decide(fallBack(stored))
+    const begin = now
+    while (localityOf(stored)?.since !== undefined) {
+      now += WINDOW
+      const sent = decide(stored)
+      expect(decide(sent, stored, true)).toEqual(sent)
+      stored = sent
+    }
+    waits.push((now - begin) / WINDOW)
+    expect(localityOf(stored)?.returned?.times).toBe(times)
+  }
+  expect(waits).toEqual([1, 2, 4])
 })

@@ -1,5 +1,4 @@
 /** Decides when a workload returns to preferred data, after it ran elsewhere. */
-import { msSince } from '../../../base/time/clock-jumps.ts'
 import { occupiedClusters } from '../../placement/binding-state.ts'
 import { nameGroups, skipsFirstGroup } from '../../placement/group-names.ts'
 import { stateSince } from '../hold.ts'
@@ -8,7 +7,7 @@ import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { Stay } from '../placement-decision.ts'
 import { dispatchingProblem, staysAfterFailover } from '../rebalance.ts'
-import { FAILBACK_WINDOW } from '../timing.ts'
+import { describeWait, isReturnDue } from '../returns.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
 export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): Stay | undefined {
@@ -23,7 +22,10 @@ export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): St
   if (!wait || wait.isOver) return undefined
   return wait.stays
     ? { why: `the preferred data is elsewhere; ${wait.stays}` }
-    : { why: `the workload moves there when ${FAILBACK_WINDOW} is over`, since: wait.since }
+    : {
+        why: `the workload moves there when ${describeWait(input.storedAnnotations.locality?.returned)}`,
+        since: wait.since,
+      }
 }
 
 /** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */
@@ -39,21 +41,20 @@ export function renew(input: ParsedInput, narrowing: FittingNarrowing): FittingN
  * divided its replicas over several clusters meanwhile; then it stays.
  */
 function waitForPreferred(
-  {
+  input: ParsedInput,
+  { affinity, preferredGroup }: FittingNarrowing,
+): { isOver: boolean; since: string; stays?: string } | undefined {
+  const {
     binding,
     claims,
     annotations,
     storedAnnotations,
     observedGroup,
     leavesMovesToLoop,
-    timing,
     kinds,
     volumeClaims,
     now,
-    jumps,
-  }: ParsedInput,
-  { affinity, preferredGroup }: FittingNarrowing,
-): { isOver: boolean; since: string; stays?: string } | undefined {
+  } = input
   const clusters = occupiedClusters(binding.spec)
   const isThere = preferredGroup && clusters.every((name) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
@@ -64,5 +65,5 @@ function waitForPreferred(
       : (dispatchingProblem(binding.spec, preferredGroup) ??
         staysAfterFailover({ ...binding.spec, volumeClaims }, claims, kinds))
   if (stays) return { isOver: false, since, stays }
-  return { isOver: !leavesMovesToLoop && msSince(since, { now, jumps }) >= timing.failbackWindowMs, since }
+  return { isOver: !leavesMovesToLoop && isReturnDue(input, since), since }
 }
