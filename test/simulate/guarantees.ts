@@ -174,7 +174,7 @@ export class Guarantees {
     })
   }
 
-  // A preference never removes copies of a workload that runs in several clusters.
+  // A preference never removes copies of a workload that runs, or would run, in several clusters.
   #checkPreference(binding: Binding, result: ScheduleResult, unnarrowed: ScheduleResult, base: Placement): void {
     if (result.kind !== 'fit' || unnarrowed.kind !== 'fit') return
     const claims = claimsOf(binding, this.#world.api)
@@ -184,10 +184,12 @@ export class Guarantees {
     const own = annotatedBaseOf(binding)
     if (own && isDeepStrictEqual(affinitiesIn(own), affinitiesIn(binding.spec.placement ?? {}))) return
     const present = namesOf(binding.spec.clusters)
-    if (!isDuplicated(base) && present.length < 2) return
-    const would = new Set(namesOf(unnarrowed.clusters))
-    const removed = present.filter((name) => would.has(name) && !namesOf(result.clusters).includes(name))
-    if (present.length > 1 && removed.length > 0) {
+    const would = namesOf(unnarrowed.clusters)
+    // Where each cluster gets a copy, a workload that starts gets all of them.
+    const startsEverywhere = isDuplicated(base) && !base.spreadConstraints?.length
+    const copies = startsEverywhere ? would : present.filter((name) => would.includes(name))
+    const removed = copies.filter((name) => !namesOf(result.clusters).includes(name))
+    if (copies.length > 1 && removed.length > 0) {
       throw new Violation(
         'preference-keeps-copies',
         `${nameOf(binding)}: a preference removes the copies in ${removed}`,
