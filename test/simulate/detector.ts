@@ -92,15 +92,22 @@ export function selects({ metadata, spec }: Policy, { apiVersion, kind, metadata
   )
 }
 
-// The policy that has the workload stays, while it selects it, unless another one preempts it. Otherwise the highest priority wins, then the lowest
-// name. ClusterPropagationPolicies come after PropagationPolicies (propagateResource).
+// The policy that has the workload stays, while it selects it, unless another one preempts it. Otherwise the highest priority wins, then a selector with
+// the name of the workload, then the lowest name (compare.go). ClusterPropagationPolicies come after PropagationPolicies (propagateResource).
 function policyOf(api: ApiServer, workload: Workload, binding: Binding | undefined): Policy | undefined {
   const selecting = POLICY_KINDS.flatMap((kind) => api.list<Policy>(kind)).filter(
     (policy) => !policy.metadata.deletionTimestamp && selects(policy, workload),
   )
   const claimed = binding && policyNameOf(binding)
+  const isNamed = ({ spec }: Policy) =>
+    spec.resourceSelectors.some(({ kind, name }) => kind === workload.kind && name === workload.metadata.name)
   const rank = (policy: Policy) =>
-    `${isClusterPolicy(policy) ? 1 : 0} ${9 - (policy.spec.priority ?? 0)} ${policy.metadata.name}`
+    [
+      isClusterPolicy(policy) ? 1 : 0,
+      9 - (policy.spec.priority ?? 0),
+      isNamed(policy) ? 0 : 1,
+      policy.metadata.name,
+    ].join(' ')
   const sorted = selecting.sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
   const present = sorted.find((policy) => nameOfPolicy(policy) === claimed)
   return present ? (sorted.find((policy) => preempts(policy, present, workload)) ?? present) : sorted[0]
