@@ -30,6 +30,7 @@ function waiting({
   suspension,
   jumps,
   times,
+  returnedAt = NOW - WINDOW,
 }: {
   observed?: string
   since?: number
@@ -44,13 +45,15 @@ function waiting({
   jumps?: ClockJump[]
   /** How often it has returned for a short time. */
   times?: number
+  /** When it returned last, in ms since the epoch. */
+  returnedAt?: number
 }) {
   const locality = {
     state: 'Narrowed',
     message: 'x',
     claims: [],
     ...(since && { since: new Date(since).toISOString() }),
-    ...(times && { returned: { at: new Date(NOW - WINDOW).toISOString(), times } }),
+    ...(times && { returned: { at: new Date(returnedAt).toISOString(), times } }),
   }
   const binding: ResourceBinding = {
     ...makeBinding(
@@ -98,6 +101,14 @@ test.each<{ name: string; input: Parameters<typeof waiting>[0]; want: ReturnType
     want: { stay: undefined, round: 0 },
   },
   { name: 'returns when the window is over', input: { since: NOW - WINDOW }, want: { stay: undefined, round: 1 } },
+  {
+    name: 'waits as long as before after a return that has lasted',
+    input: { times: 1, returnedAt: NOW - 100 * WINDOW },
+    want: {
+      stay: { why: 'the workload moves there when the failback window is over', since: new Date(NOW).toISOString() },
+      round: 0,
+    },
+  },
   {
     name: 'waits longer after a return that did not last',
     input: { since: NOW - WINDOW, times: 1 },

@@ -7,7 +7,7 @@ import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { Stay } from '../placement-decision.ts'
 import { dispatchingProblem, staysAfterFailover } from '../rebalance.ts'
-import { describeWait, isReturnDue } from '../returns.ts'
+import { describeWait, isReturnDue, recordReturn } from '../returns.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
 export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): Stay | undefined {
@@ -20,12 +20,11 @@ export function explainStay(input: ParsedInput, narrowing: FittingNarrowing): St
   }
   const wait = waitForPreferred(input, narrowing)
   if (!wait || wait.isOver) return undefined
-  return wait.stays
-    ? { why: `the preferred data is elsewhere; ${wait.stays}` }
-    : {
-        why: `the workload moves there when ${describeWait(input.storedAnnotations.locality?.returned)}`,
-        since: wait.since,
-      }
+  if (wait.stays) return { why: `the preferred data is elsewhere; ${wait.stays}` }
+  const { since } = wait
+  // The last return may have lasted: then its record ends with this decision.
+  const returned = recordReturn(input, { state: 'Narrowed', since, round: narrowing.round })
+  return { why: `the workload moves there when ${describeWait(returned)}`, since }
 }
 
 /** Gives the groups new names when the workload returns to its preferred data, so that the scheduler begins with the first. */
