@@ -15,7 +15,13 @@ import {
   makeVolumeManager,
 } from '../../../test/builders.ts'
 import type { PreferenceFigure } from '../../api/data-source-claim.ts'
-import type { PropagationPolicy, PropagationSpec, ResourceBinding, ResourceSelector } from '../../api/karmada.ts'
+import type {
+  Placement,
+  PropagationPolicy,
+  PropagationSpec,
+  ResourceBinding,
+  ResourceSelector,
+} from '../../api/karmada.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
 
@@ -85,6 +91,25 @@ test('several suppositions hold together', async () => {
   const { stdout } = await whatIf(['--cluster-lost', 'member2', '--taint', 'member1=full:NoSchedule'])
   expect(stdout).toContain('What if member1 has the taint full:NoSchedule, and member2 is lost?')
   expect(stdout).toContain('Deployment default/app: member2 → member3\n')
+})
+
+test('a hold for static weights ends when the only cluster with a weight leaves', async () => {
+  const weighted: Placement = {
+    clusterAffinity: {},
+    replicaScheduling: {
+      replicaSchedulingType: 'Divided',
+      replicaDivisionPreference: 'Weighted',
+      weightPreference: { staticWeightList: [{ targetCluster: { clusterNames: ['member1'] }, weight: 1 }] },
+    },
+  }
+  const hold = { message: '', reason: 'Unsatisfiable', since: '2026-01-01T00:00:00Z' }
+  const held = makeBinding(
+    { placement: weighted, suspension: { scheduling: true } },
+    { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } },
+  )
+  const hub = [...clusters, source, makePolicy({ placement: weighted }), makeClaim(), held]
+  const { stdout } = await whatIf(['--delete', 'cluster/member1'], hub)
+  expect(stdout).toContain('Deployment default/app: to member2\n')
 })
 
 test('a status of a wrong type is named, with its place', async () => {

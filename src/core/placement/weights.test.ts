@@ -6,7 +6,11 @@ import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { divideByWeights, fixedWeights, weightCheck } from './weights.ts'
 
-const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4')
+const leaving = makeCluster('m5')
+const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4', {
+  ...leaving,
+  metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+})
 const named = (...clusterNames: string[]): ClusterAffinity => ({ clusterNames })
 const inEurope = { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } }
 const NONE = 'the static weights of the policy give its replicas to other clusters, and none to those with the data'
@@ -47,6 +51,12 @@ describe('a set of clusters', () => {
     {
       name: 'has no weight as all clusters that exist',
       placement: weighted([named('m9')]),
+      names: ['m3'],
+      want: undefined,
+    },
+    {
+      name: 'has no weight, as one that is being deleted has it',
+      placement: weighted([named('m5')]),
       names: ['m3'],
       want: undefined,
     },

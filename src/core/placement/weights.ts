@@ -38,7 +38,11 @@ export function weightCheck({ replicaScheduling }: Placement, { clusters, rules,
   }
   if (!isAffordable(byName, Number.POSITIVE_INFINITY)) return UNWEIGHTED
   const compile = (terms: readonly ClusterAffinity[]) => terms.map((term) => clusterFilter(term, clusters, rules))
-  const weighted = new Set(compile(byName).flatMap(({ named = [], allows }) => named.filter(allows)))
+  // One that is being deleted gets no replicas any more.
+  const exists = (name: string) => clusters(name)?.metadata.deletionTimestamp === undefined
+  const weighted = new Set(
+    compile(byName).flatMap(({ named = [], allows }) => named.filter((name) => allows(name) && exists(name))),
+  )
   const selectors = compile(bySelector)
   const running = new Set(runsIn)
   return (terms, names) => {

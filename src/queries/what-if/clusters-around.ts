@@ -1,6 +1,6 @@
 /** The clusters that matter to a workload: where it runs, where its data is, and what its narrowing names. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import type { BindingSpec, ResourceBinding } from '../../api/karmada.ts'
+import type { BindingSpec, ClusterAffinity, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { affinityTerms, effectiveAffinity } from '../../core/placement/affinity.ts'
 import { isSuspended, isWorkload, schedulingFailure, targetClusters } from '../../core/placement/binding-state.ts'
@@ -36,10 +36,16 @@ export function clustersAround(binding: ResourceBinding, data: WorkloadData, wor
   if (isAtHome(binding, places, world)) return names
   for (const clusters of places) for (const name of clusters) names.add(name)
   if (places.length > 0 || hasOurAnnotations(metadata.annotations)) {
-    for (const { clusterNames = [] } of affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec)))
-      for (const name of clusterNames) names.add(name)
+    const terms = [...affinityTerms(effectiveAffinity(spec.placement), isWorkload(spec)), ...weightTerms(spec)]
+    for (const { clusterNames = [] } of terms) for (const name of clusterNames) names.add(name)
   }
   return names
+}
+
+/** The clusters with weights: data elsewhere waits while one of them gets the replicas. */
+function weightTerms({ placement }: BindingSpec): ClusterAffinity[] {
+  const { staticWeightList = [] } = placement?.replicaScheduling?.weightPreference ?? {}
+  return staticWeightList.flatMap(({ targetCluster }) => targetCluster ?? [])
 }
 
 /** The clusters of each claim and each volume of a workload; none for one without a known location. */
