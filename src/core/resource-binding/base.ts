@@ -237,7 +237,7 @@ function meetsCondition(input: ParsedInput, { base, condition }: BaseCandidate, 
     case 'answered':
       return isAnswered(decision, incoming)
     case 'answeredOrByLoop':
-      return isAnswered(decision, incoming) || isByLoop(input, base, decision.affinity)
+      return isAnswered(decision, incoming) || isByLodestone(input, base, decision.affinity)
     case 'withinPolicy':
       return isTrusted(input, decision.affinity, incoming)
     case 'keepsClusters':
@@ -254,13 +254,13 @@ function isAnswered({ affinity, annotations }: PlacementDecision, incoming: Plac
 }
 
 /**
- * Whether the loop of another replica sent the incoming affinity. That replica may have decided from claims, sources, Clusters and a policy
- * that this replica has not cached yet. The locality annotation in the same write explains the affinity: it is new, or the state of a cluster is.
- *
- * Or it is the answer to an earlier call for this request (reinvocation), and an input of the decision has changed since. The loop never creates a
- * binding and never changes other fields, and the detector sends the stored annotations.
+ * Whether Lodestone sent the incoming affinity, which the locality annotation in the same write explains:
+ * - the loop of another replica did. That replica may have decided from claims, sources, Clusters and a policy that this replica has not cached
+ *   yet. The annotation is new, or the state of a cluster is.
+ * - an earlier call for this request did (reinvocation), and an input of the decision has changed since. The loop never creates a binding and never
+ *   changes other fields, and the detector sends the stored annotations.
  */
-function isByLoop(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
+function isByLodestone(input: ParsedInput, annotated: PlacementAffinity, decided: PlacementAffinity): boolean {
   const { binding, stored, policy, annotations, storedAnnotations } = input
   const { locality } = annotations
   if (!locality) return false
