@@ -1,7 +1,7 @@
 // Checks a binding when everything is at rest for longer than every window and timeout.
 import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isEvictedLater, matches } from './accepts.ts'
-import { dataOf, nameOf, waitsLonger, withAffinities } from './bindings.ts'
+import { dataOf, hasActiveHold, nameOf, waitsLonger, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { claimedPolicyOf, selects } from './detector.ts'
 import {
@@ -174,8 +174,9 @@ function checkHold(binding: Binding, required: readonly AppliedClaim[]): void {
   }
 }
 
-function isHeld({ metadata, spec }: Binding): boolean {
-  return spec.suspension?.scheduling === true && metadata.annotations?.['lodestone.dev/hold'] !== undefined
+// If another client suspends a workload after its hold was released, it is not on hold.
+function isHeld(binding: Binding): boolean {
+  return binding.spec.suspension?.scheduling === true && hasActiveHold(binding)
 }
 
 // The placement of the policy within these clusters; undefined if no cluster is left.

@@ -7,7 +7,9 @@ import type { ApiObject, Binding, Placement, Policy } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { common } from './sets.ts'
 
-const OUR_ANNOTATIONS = ['lodestone.dev/base-affinity', 'lodestone.dev/locality', 'lodestone.dev/hold']
+export const HOLD = 'lodestone.dev/hold'
+
+const OUR_ANNOTATIONS = ['lodestone.dev/base-affinity', 'lodestone.dev/locality', HOLD]
 
 // The cached objects of a replica.
 export function viewOf(replica: Replica): Sources {
@@ -57,6 +59,16 @@ export function annotatedBaseOf(binding: Binding | undefined): Placement | undef
   }
 }
 
+// A hold that was released stays recorded.
+export function hasActiveHold({ metadata }: Binding): boolean {
+  try {
+    const hold = JSON.parse(metadata.annotations?.[HOLD] ?? 'null')
+    return typeof hold?.since === 'string' && hold.released !== true
+  } catch {
+    return false // A user ruined the annotation.
+  }
+}
+
 export function withBase(binding: Binding, base: object): Binding {
   const annotations = { ...binding.metadata.annotations, 'lodestone.dev/base-affinity': JSON.stringify(base) }
   return { ...binding, metadata: { ...binding.metadata, annotations } }
@@ -85,7 +97,7 @@ export function withoutOurs(binding: Binding): object {
 }
 
 export function isReleased(stored: Binding | undefined, now: number, claims: ReturnType<typeof claimsOf>): boolean {
-  const text = stored?.metadata.annotations?.['lodestone.dev/hold']
+  const text = stored?.metadata.annotations?.[HOLD]
   if (!text) return false
   try {
     const { since, released } = JSON.parse(text) as { since: string; released?: boolean }

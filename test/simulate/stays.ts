@@ -1,7 +1,17 @@
 // Checks that a running workload stays with its data while it can, and that a hold ends as a whole.
 import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isLedToEviction } from './accepts.ts'
-import { isPlaced, isRequired, isSameAffinity, nameOf, stateOf, viewOf, withAffinities } from './bindings.ts'
+import {
+  HOLD,
+  hasActiveHold,
+  isPlaced,
+  isRequired,
+  isSameAffinity,
+  nameOf,
+  stateOf,
+  viewOf,
+  withAffinities,
+} from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
 import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, occupiedBy } from './karmada.ts'
@@ -80,17 +90,6 @@ function checkSuspension(sent: Binding, after: Binding): void {
   if (!hasActiveHold(sent) || after.metadata.annotations?.[HOLD] !== undefined) return
   if (sent.spec.suspension?.scheduling === true && after.spec.suspension?.scheduling === true) {
     throw new Violation('hold-ends', `${nameOf(after)}: its hold ends, and it stays suspended`)
-  }
-}
-
-const HOLD = 'lodestone.dev/hold'
-
-function hasActiveHold({ metadata }: Binding): boolean {
-  try {
-    const hold = JSON.parse(metadata.annotations?.[HOLD] ?? 'null')
-    return typeof hold?.since === 'string' && hold.released !== true
-  } catch {
-    return false // A user ruined the annotation.
   }
 }
 
