@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PlacementAffinity } from '../../api/karmada.ts'
-import { nameGroups, skipsFirstGroup } from './group-names.ts'
+import { nameGroups, skipsFirstGroup, withoutRound } from './group-names.ts'
 
 const groups = (...names: string[]): PlacementAffinity => ({
   clusterAffinities: names.map((affinityName) => ({ affinityName, clusterNames: ['m1'] })),
@@ -21,6 +21,24 @@ test('each round gives new names of at most 32 characters, also to names that we
   expect(namesOf(nameGroups(groups(long, `${long.slice(0, 31)}y`), 1))).toEqual([
     `${'x'.repeat(30)}.1`,
     `${'x'.repeat(28)}-2.1`,
+  ])
+})
+
+test('groups whose round was taken away get the same names again in that round', () => {
+  const long = 'x'.repeat(32)
+  for (const named of [groups('a', 'b'), groups(long, `${long.slice(0, 31)}y`), groups('a.1', 'b.1')]) {
+    const second = nameGroups(named, 12)
+    expect(nameGroups(withoutRound(second, 12), 12)).toEqual(second)
+  }
+})
+
+test('an affinity keeps the names of its groups if they are not all of the round', () => {
+  const one = { clusterAffinity: { clusterNames: ['m1'] } }
+  const mixed = groups('a.1', 'b')
+  expect([withoutRound(one, 1), withoutRound(mixed, 1), withoutRound(groups('a.1'), 2)]).toEqual([
+    one,
+    mixed,
+    groups('a.1'),
   ])
 })
 

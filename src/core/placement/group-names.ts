@@ -19,6 +19,19 @@ export function nameGroups(affinity: PlacementAffinity, round: number): Placemen
   }
 }
 
+/** Takes the round from the names of all groups, so that `nameGroups` gives the same names again. Without it in each name, the affinity is the same. */
+export function withoutRound(affinity: PlacementAffinity, round: number): PlacementAffinity {
+  const { clusterAffinities } = affinity
+  const suffix = `.${round}`
+  if (round === 0 || !clusterAffinities?.every(({ affinityName }) => affinityName.endsWith(suffix))) return affinity
+  return {
+    clusterAffinities: clusterAffinities.map((group) => ({
+      ...group,
+      affinityName: group.affinityName.slice(0, -suffix.length),
+    })),
+  }
+}
+
 /** Returns the name with the suffix. If a long name that was cut is taken already, a number precedes the suffix. */
 function freeName(name: string, suffix: string, taken: ReadonlySet<string>): string {
   for (let i = 1; ; i++) {

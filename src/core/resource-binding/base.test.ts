@@ -11,6 +11,7 @@ import {
   unknown,
 } from '../../../test/builders.ts'
 import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../api/karmada.ts'
+import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { baseCandidates, differsFromPolicy } from './base.ts'
 import { decideBinding } from './decide.ts'
@@ -582,6 +583,32 @@ describe('a lazy policy that changed since it was applied', () => {
     const first = decideBinding(makeInput({ ...given, binding: overwritten(edited, three) })).binding
     expect(first.spec.placement).toEqual(one('member2', 'member3'))
     expect(decideBinding(makeInput({ ...given, binding: first })).binding).toBe(first)
+  })
+
+  test('keeps the names of groups, which are of a later round, at each write of the loop', () => {
+    const second = { exclude: ['member3'] }
+    const groups = (affinityName: string, rest: object) => ({ clusterAffinities: [{ affinityName, ...rest }] })
+    const wide = stored(groups('second', second), 'member1')
+    const locality = { ...readAnnotations(wide.metadata.annotations).locality, round: 1 }
+    const renamed: ResourceBinding = {
+      ...wide,
+      metadata: {
+        ...wide.metadata,
+        annotations: { ...wide.metadata.annotations, [LOCALITY_ANNOTATION]: JSON.stringify(locality) },
+      },
+      spec: {
+        ...wide.spec,
+        placement: groups('second.1', { ...second, clusterNames: ['member1'] }),
+        clusters: [{ name: 'member1' }],
+      },
+    }
+    const clusters = lookup(makeCluster('member1', {}, { tier: 'core' }), 'member2', 'member3')
+    const given = { claims: [located(['member2'])], policy: lazy(labeled()), clusters }
+    const first = decideBinding(makeInput({ ...given, binding: renamed, stored: renamed }))
+    expect(first.binding.spec.placement).toEqual(renamed.spec.placement)
+    expect(readAnnotations(first.binding.metadata.annotations).base).toEqual(groups('second', second))
+    const next = decideBinding(makeInput({ ...given, binding: first.binding, stored: first.binding }))
+    expect(next.binding).toBe(first.binding)
   })
 
   test('gives the same reason for excluded data in admission and in the loop', () => {

@@ -5,14 +5,14 @@ import { defined, jsonEqual, without } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
 import { affinityTerms, effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { targetClusters } from '../placement/binding-state.ts'
-import { nameGroups } from '../placement/group-names.ts'
+import { nameGroups, withoutRound } from '../placement/group-names.ts'
 import { widenedBy } from '../placement/widened.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { decidePlacement } from './decide-placement.ts'
 import { MAX_MESSAGE_LENGTH } from './hold-cause.ts'
 import { isRefused, isUnfit, narrowBase } from './narrow-to-fit.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
-import type { PlacementDecision } from './placement-decision.ts'
+import { groupNameRound, type PlacementDecision } from './placement-decision.ts'
 import { policyReferenceOf } from './policy.ts'
 import { excludedClusters } from './volcano-global.ts'
 
@@ -73,7 +73,7 @@ function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): Decision
   const { state, annotations } = found.decision
   const { base, locality: last } = storedAnnotations
   if (!policy?.lazy || !base || appliesLazyPolicy(parsed)) return found
-  if (!jsonEqual(found.base, effectiveAffinity(stored?.spec.placement))) return found
+  if (!stored || !jsonEqual(found.base, storedBase(parsed, stored))) return found
   if (annotations.base) return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
   const kept = KEEPS_BASE.get(state)
   if (!kept || !last || !isScheduled || jsonEqual(base, found.base)) return found
@@ -145,7 +145,7 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
   // A write that takes the policy from a binding brings no other placement.
   const hasPolicy = policyReferenceOf(binding.metadata) !== undefined
   const isNew = (hasPolicy && changesOtherFields(binding, stored)) || appliesLazyPolicy(input)
-  return isNew ? candidatesOfNew(input, incoming) : candidatesOfStored(input, stored, incoming)
+  return isNew ? candidatesOfNew(input, incoming) : candidatesOfStored(input, stored)
 }
 
 /** The candidates for an affinity that is another than the stored one, or that a policy brings anew. */
@@ -156,12 +156,13 @@ function candidatesOfNew(input: ParsedInput, incoming: PlacementAffinity): BaseC
   const ours: BaseCandidate[] = [{ base: annotated, condition: 'answeredOrByLoop' }]
   // Reinvocation: the recorded base did not count (`keepRecordedBase`).
   if (stored && policy?.lazy && jsonEqual(annotated, storedAnnotations.base))
-    ours.push({ base: effectiveAffinity(stored.spec.placement), condition: 'answered' })
+    ours.push({ base: storedBase(input, stored), condition: 'answered' })
   return { conditional: ours, otherwise: incoming }
 }
 
 /** The candidates for an affinity that is the stored one. */
-function candidatesOfStored(input: ParsedInput, stored: ResourceBinding, incoming: PlacementAffinity): BaseCandidates {
+function candidatesOfStored(input: ParsedInput, stored: ResourceBinding): BaseCandidates {
+  const otherwise = storedBase(input, stored)
   const annotated = input.annotations.base
   const { base } = input.storedAnnotations
   const ofPolicy = policyInForce(input)
@@ -176,10 +177,15 @@ function candidatesOfStored(input: ParsedInput, stored: ResourceBinding, incomin
   if (ofPolicy && isLoop && isNarrowed) return { conditional, otherwise: ofPolicy }
   const mayReplace = base ? ofPolicy && isWithin(input, base, ofPolicy) : isLoop
   if (ofPolicy && mayReplace) conditional.push({ base: ofPolicy, condition: 'answered' })
-  if (!base) return { conditional, otherwise: incoming }
+  if (!base) return { conditional, otherwise }
   conditional.push({ base, condition: 'withinPolicy' })
   if (ofPolicy) conditional.push({ base: ofPolicy, condition: 'keepsClusters' })
-  return { conditional, otherwise: incoming }
+  return { conditional, otherwise }
+}
+
+/** The stored affinity as a base. Its groups may have the names of a round, which the decision gives them again. */
+function storedBase(input: ParsedInput, { spec }: ResourceBinding): PlacementAffinity {
+  return withoutRound(effectiveAffinity(spec.placement), groupNameRound(input))
 }
 
 /** Whether the detector may have sent a write: its affinity is that of the policy, and the annotations of Lodestone are the stored ones. */
