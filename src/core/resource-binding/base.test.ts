@@ -563,6 +563,24 @@ describe('a lazy policy that changed since it was applied', () => {
     expect(decided.binding.spec.placement).toEqual(one('member1', 'member2'))
   })
 
+  test('does not keep a workload from its base after a hold', () => {
+    const waits = stored(three, 'member3')
+    const policy = lazy(one('member1', 'member3'))
+    const held = decideBinding(makeInput({ binding: waits, stored: waits, claims: [unknown()], policy })).binding
+    expect([held.spec.suspension, held.spec.placement]).toEqual([{ scheduling: true }, one('member3')])
+    const back = decideBinding(
+      makeInput({ binding: held, stored: held, claims: [located(['member3'])], policy }),
+    ).binding
+    const lost = {
+      ...back,
+      spec: { ...back.spec, clusters: [], gracefulEvictionTasks: [{ fromCluster: 'member3' }] },
+      status: { lastScheduledTime: new Date(NOW).toISOString() },
+    }
+    const clusters = lookup('member1', 'member2')
+    const given = { binding: lost, stored: lost, claims: [located(['member3'])], policy, clusters }
+    expect(outcome(given)).toEqual({ base: three, affinity: three })
+  })
+
   test('does not apply to a workload that may stay in its cluster', () => {
     const given = { binding: runs, stored: runs, claims, clusters: broken, policy: lazy(one('member3')) }
     expect(outcome(given).affinity).toEqual(one('member2'))
@@ -823,12 +841,45 @@ describe('at a write by the loop of another replica, from objects that are not c
       expect(decide({ ...review, binding: answer, stored: answer })).toBe(answer)
     })
 
+    test('the recorded base survives two calls for a narrowing of a relaxed workload', () => {
+      const policy = lazy(one('member1', 'member3'))
+      const clusters = lookup(
+        makeCluster('member1', { taints: [{ key: 'broken', effect: 'NoSchedule' }] }),
+        'member2',
+        'member3',
+      )
+      const decide = (input: Partial<BindingInput>) => decideBinding(makeInput({ policy, clusters, ...input })).binding
+      const narrowed = stored(three, 'member1')
+      const moved = { ...narrowed, spec: { ...narrowed.spec, clusters: [{ name: 'member3', replicas: 2 }] } }
+      const before = decide({ binding: moved, stored: moved, claims: [located(['member1'])] })
+      expect(before.spec.placement).toEqual(three)
+      const sent = decide({ binding: before, stored: before, claims: [located(['member3'])] })
+      expect(sent.spec.placement).toEqual(one('member3'))
+      // The replica does not know yet that the data moved to member3.
+      const review = { claims: [located(['member1'])], stored: before, leavesMovesToLoop: true }
+      const answer = decide({ ...review, binding: sent })
+      expect(readAnnotations(answer.metadata.annotations).base).toEqual(three)
+      expect(decide({ ...review, binding: answer })).toBe(answer)
+    })
+
     test('a new placement of the detector with a change of the workload is a new base', () => {
       const sent = writeOf(plain, left)
       const resource = { ...sent.binding.spec.resource, resourceVersion: '2' }
       const binding = { ...sent.binding, spec: { ...sent.binding.spec, resource } }
       expect(outcome({ ...sent, binding }).base).toEqual(binding.spec.placement)
     })
+  })
+
+  test.each([
+    { name: 'does not know the location', claims: [unknown()], want: { base: undefined, affinity: three } },
+    { name: 'knows another location', claims: [located(['member1'])], want: { base: three, affinity: one('member1') } },
+  ])('the first narrowing keeps a base outside of a changed lazy policy: it $name', ({ claims, want }) => {
+    const held = decideBinding(makeInput({ binding: makeBinding(), claims: [unknown()] })).binding
+    expect(held.spec.suspension).toEqual({ scheduling: true })
+    const policy = lazy(one('member1', 'member2'))
+    const given = { stored: held, claims, policy, leavesMovesToLoop: true }
+    const answer = outcome({ ...given, binding: sent(held, 'member2') })
+    expect(answer).toEqual(want)
   })
 
   test('a relaxed base keeps its own names of groups', () => {

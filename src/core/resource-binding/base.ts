@@ -43,7 +43,9 @@ function decideForFirstBase(parsed: ParsedInput): DecisionForBase {
       ? decideForFirstBase({ ...parsed, stored })
       : keepRecordedBase(parsed, { base: candidate.base, decision })
   }
-  return keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
+  return (
+    answerAgain(parsed) ?? keepRecordedBase(parsed, { base: otherwise, decision: decidePlacement(parsed, otherwise) })
+  )
 }
 
 /**
@@ -61,6 +63,26 @@ function storedByLoop(
   const { placement } = binding.spec
   if (jsonEqual(effectiveAffinity(placement), effectiveAffinity(stored.spec.placement))) return undefined
   if (meetsCondition(parsed, { base, condition: 'withinPolicy' }, byLoop())) return undefined
+  return withSentPlacement(stored, binding)
+}
+
+/**
+ * Reinvocation: returns our answer to a write of the loop whose base does not count (`storedByLoop`); undefined if the write is none. Such an answer
+ * decides for itself. The detector sends the stored annotation.
+ */
+function answerAgain(parsed: ParsedInput): DecisionForBase | undefined {
+  const { binding, stored, policy, annotations, storedAnnotations } = parsed
+  if (!policy?.lazy || !stored || !annotations.base || !jsonEqual(annotations.base, storedAnnotations.base))
+    return undefined
+  if (localityText(binding) === localityText(stored) || changesOtherFields(binding, stored)) return undefined
+  const incoming = effectiveAffinity(binding.spec.placement)
+  if (jsonEqual(incoming, effectiveAffinity(stored.spec.placement))) return undefined
+  const again = decideForFirstBase({ ...parsed, stored: withSentPlacement(stored, binding) })
+  const { affinity, annotations: decided } = again.decision
+  return jsonEqual(affinity, incoming) && jsonEqual(decided, annotations) ? again : undefined
+}
+
+function withSentPlacement(stored: ResourceBinding, { spec: { placement } }: ResourceBinding): ResourceBinding {
   return { ...stored, spec: defined({ ...stored.spec, placement }) }
 }
 
@@ -74,7 +96,8 @@ function keepRecordedBase(parsed: ParsedInput, found: DecisionForBase): Decision
   const { base, locality: last } = storedAnnotations
   if (!policy?.lazy || !base || appliesLazyPolicy(parsed)) return found
   if (!stored || !jsonEqual(found.base, storedBase(parsed, stored))) return found
-  if (annotations.base) return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
+  if (annotations.base || annotations.hold)
+    return { ...found, decision: { ...found.decision, annotations: { ...annotations, base } } }
   const kept = KEEPS_BASE.get(state)
   if (!kept || !last || !isScheduled || jsonEqual(base, found.base)) return found
   const message = cut(`${found.decision.message}; ${AWAITS_POLICY}`, MAX_MESSAGE_LENGTH)
@@ -280,8 +303,9 @@ function isByLodestone(input: ParsedInput, annotated: PlacementAffinity, decided
   }
   if (!isNew && !(isStoredBase && mayKnowOtherClusters(input, incoming))) return false
   if (!explains(input, annotated, locality, incoming)) return false
-  // A lazy policy that has changed does not show whether the recorded base is one of a policy: `storedByLoop` decides whether it counts.
-  if (isStoredBase && policy?.lazy) return true
+  // A lazy policy that has changed does not show whether the base was one of a policy. The affinity of a binding that has no base is its base. Whether a
+  // recorded base counts is decided by `storedByLoop`.
+  if (policy?.lazy && jsonEqual(annotated, storedAnnotations.base ?? storedBase(input, stored))) return true
   return isTrusted(input, annotated, incoming) || (isStoredBase && isTrusted(input, decided, incoming))
 }
 
