@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeSource, NOW } from '../../test/builders.ts'
+import { makeBinding, makeClaim, makeObject, makeSource, NOW } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import type { BindingSpec } from '../api/karmada.ts'
-import { nameOfObject } from '../api/meta.ts'
+import { type K8sObject, nameOfObject } from '../api/meta.ts'
 import { dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
 import { detachedFrom } from './attached.ts'
 import { gatherBindingInput } from './binding.ts'
@@ -62,6 +62,18 @@ test.each<{ name: string; other: ReturnType<typeof attached>; of?: typeof bindin
 ])('a workload with a claim of data takes along $name', async ({ other, of = binding, want }) => {
   const store = await storeOf([of, other, makeClaim(), makeSource()])
   expect(gatherBindingInput(of, of, { store, now: NOW }).volumeClaims).toEqual(want)
+})
+
+test('a StatefulSet with a claim of data has templates of PersistentVolumeClaims', async () => {
+  const workload = { apiVersion: 'apps/v1', kind: 'StatefulSet', namespace: 'default', name: 'app' }
+  const spec = { volumeClaimTemplates: [{ metadata: { name: 'data' } }] }
+  const set = makeObject('apps/v1', 'StatefulSet', 'app', { metadata: { name: 'app', namespace: 'default' }, spec })
+  const of = makeBinding({ resource: workload, clusters: [{ name: 'member1' }] })
+  const templatesIn = async (...objects: K8sObject[]) =>
+    gatherBindingInput(of, of, { store: await storeOf(objects), now: NOW }).claimTemplates
+
+  expect(await templatesIn(of, set, makeClaim({ workload }), makeSource())).toEqual(['data'])
+  expect(await templatesIn(of, set)).toBeUndefined()
 })
 
 test('a workload without a claim of data is not asked', async () => {

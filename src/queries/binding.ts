@@ -18,6 +18,7 @@ import type { FleetPrices } from '../core/transfer-cost/rank.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { volumeClaimsTakenAlong } from './attached.ts'
+import { workloadOfBinding } from './dependents.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
@@ -40,6 +41,8 @@ interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
   volumes?: readonly ClaimAnswer[]
   /** The PersistentVolumeClaims that the workload takes along; read from the store if absent. */
   volumeClaims?: readonly string[]
+  /** The templates of PersistentVolumeClaims of the workload; read from the cached workload if absent. */
+  claimTemplates?: readonly string[]
 }
 
 /** Gathers the input of the decision on a binding, for admission, the loop and the command line. */
@@ -47,7 +50,7 @@ export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
   { store, now, jumps, clusterScopedClaims, karmadaRules, timing, kinds, matrix }: BindingContext,
-  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store), volumeClaims: given }: BindingOptions = {},
+  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store), ...given }: BindingOptions = {},
 ): BindingInput {
   const policy = bindingPolicy(binding, store)
   const claimsUnknown = whyClaimsUnknown(store)
@@ -55,8 +58,11 @@ export function gatherBindingInput(
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
     .map((claim) => locateClaim(claim, claimSource(claim, store), now))
-  const mayTakeAlong = binding.spec.propagateDeps && claims.length + volumes.length > 0
-  const volumeClaims = given ?? (mayTakeAlong ? volumeClaimsTakenAlong(binding, store) : [])
+  const hasClaims = claims.length + volumes.length > 0
+  const mayTakeAlong = hasClaims && binding.spec.propagateDeps
+  const { volumeClaims = mayTakeAlong ? volumeClaimsTakenAlong(binding, store) : [] } = given
+  const workload = hasClaims ? workloadOfBinding(binding, store) : undefined
+  const { claimTemplates = workload?.dependencies.claimTemplates } = given
   return {
     binding,
     stored,
@@ -70,6 +76,7 @@ export function gatherBindingInput(
     leavesMovesToLoop,
     ...defined({
       volumeClaims: volumeClaims.length > 0 ? volumeClaims : undefined,
+      claimTemplates,
       timing,
       kinds,
       prices: matrix && fleetPrices(matrix, store),

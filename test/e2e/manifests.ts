@@ -79,6 +79,19 @@ export function deployment(
   }
 }
 
+// Makes a StatefulSet with a PersistentVolumeClaim of each of these templates in every pod.
+export function statefulSet(name: string, claimTemplates: string[]): SpecObject {
+  const { metadata, spec } = deployment(name)
+  const claimSpec = persistentVolumeClaim(name).spec
+  const volumeClaimTemplates = claimTemplates.map((template) => ({ metadata: { name: template }, spec: claimSpec }))
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata,
+    spec: { ...spec, serviceName: name, volumeClaimTemplates },
+  }
+}
+
 export function job(name: string): SpecObject {
   const containers = [{ name: 'main', image: 'main:1' }]
   return {

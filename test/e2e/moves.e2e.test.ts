@@ -5,7 +5,15 @@ import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { clusterNames } from './hub.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
-import { deployment, job, persistentVolumeClaim, policy, type SpecObject, tableClaim } from './manifests.ts'
+import {
+  deployment,
+  job,
+  persistentVolumeClaim,
+  policy,
+  type SpecObject,
+  statefulSet,
+  tableClaim,
+} from './manifests.ts'
 import { stopAndCheckRights } from './rights.ts'
 
 // So few that three turns take longer than a restart of Karmada's controllers.
@@ -95,6 +103,16 @@ test('a Deployment follows its data only without a PersistentVolumeClaim', async
   const withoutDisk = '[{"op":"remove","path":"/spec/template/spec/volumes"}]'
   await plane.kubectl(['patch', 'deployment', 'stateful', '--type=json', `--patch=${withoutDisk}`])
   await plane.eventually('the Deployment moves', async () => (await clustersOf(stateful)) === 'member3')
+})
+
+test('a StatefulSet follows its data only without templates of PersistentVolumeClaims', async () => {
+  const [database, cache] = [statefulSet('database', ['data']), statefulSet('cache', [])]
+  await runsByItsData(database, cache)
+
+  moveData('database', 'cache')
+
+  await plane.eventually('the one without moves', async () => (await clustersOf(cache)) === 'member3')
+  await staysAndSaysSo(database)
 })
 
 test('a Deployment follows its data when its policy no longer suspends dispatching', async () => {

@@ -12,6 +12,7 @@ import {
   resourceBindings,
 } from '../../src/api/karmada.ts'
 import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import type { Workload } from '../../src/core/dependencies/workload.ts'
 import { newestRules } from '../../src/core/karmada-rules.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
@@ -22,7 +23,7 @@ import { nameOfSource } from '../../src/store/kinds/query-key.ts'
 import { anonymizer } from '../../src/store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy, NOW } from '../builders.ts'
+import { makeBinding, makeClaim, makeObject, makePolicy, NOW } from '../builders.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { storeOf, written } from '../fleet/fleet-files.ts'
 
@@ -87,6 +88,19 @@ test('an anonymous snapshot has no label of workloads by which a placement group
   expect(JSON.parse(binding?.metadata.annotations?.['policy.karmada.io/applied-placement'] ?? '')).toEqual(
     policy?.spec.placement,
   )
+})
+
+test('an anonymous snapshot has no names of the claim templates of a workload', async () => {
+  const { type } = SHIPPED_KINDS.find('apps/v1', 'StatefulSet') ?? {}
+  if (!type) throw new Error('StatefulSet is not in the table of kinds')
+  const store = await storeOf(new Fleet(1, { clusters: 3, sources: 1, bindings: 0 }))
+  const volumeClaimTemplates = ['disk-of-tenant', 'log-of-tenant'].map((name) => ({ metadata: { name } }))
+  await store.create(type, makeObject('apps/v1', 'StatefulSet', 'app', { spec: { volumeClaimTemplates } }))
+  const { file, store: anonymous } = await written({ store, change: anonymizer(store) })
+
+  expect(gunzipSync(readFileSync(file)).toString()).not.toContain('of-tenant')
+  const [workload] = anonymous.list(type as ResourceType<Workload>)
+  expect(workload?.dependencies.claimTemplates).toHaveLength(2)
 })
 
 test('two anonymous snapshots have other pseudonyms', async () => {

@@ -177,6 +177,34 @@ test.each([
   expect(stdout.includes('Karmada would delete PersistentVolumeClaim disk')).toBe(want === 'Kept')
 })
 
+test('a StatefulSet stays with its PersistentVolumeClaims, as the loop decides', async () => {
+  const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'app' }
+  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
+  const annotations = {
+    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
+    'lodestone.dev/locality': JSON.stringify(locality),
+  }
+  const spec = {
+    resource: { ...set, namespace: 'default' },
+    placement: { clusterAffinity: { clusterNames: ['member1'] } },
+    clusters: [{ name: 'member1', replicas: 2 }],
+  }
+  const volumeClaimTemplates = [{ metadata: { name: 'data' } }]
+  const { stdout } = await explainFrom('statefulset/app', [
+    [
+      SHIPPED_KINDS.find('apps/v1', 'StatefulSet')?.type as ResourceType,
+      makeObject('apps/v1', 'StatefulSet', 'app', { spec: { template: {}, volumeClaimTemplates } }),
+    ],
+    [dataSourceClaims, makeClaim({ workload: set })],
+    [dataSources, makeSource({ locality: { clusterNames: ['member2'] } })],
+    [propagationPolicies, makePolicy({ resourceSelectors: [set] })],
+    [resourceBindings, makeBinding(spec, { name: 'app-statefulset', uid: 'a', ...OWNED, annotations })],
+  ])
+
+  expect(stdout).toContain('ResourceBinding default/app-statefulset: Kept')
+  expect(stdout).toContain('its PersistentVolumeClaims of the template data would not follow it')
+})
+
 test('a Secret on a hub is explained from its binding alone', async () => {
   const attached = makeBinding(
     {

@@ -83,9 +83,11 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
     timing: placementTiming(config.placement),
     matrix: configuredTransferMatrix(config),
   }
-  const volumeClaims =
-    object && binding ? await readVolumeClaimsTakenAlong(binding, interpretWorkload(object, kinds), store) : []
-  const gathered = binding && gatherBindingInput(binding, stored, settings, { volumes, volumeClaims })
+  const interpreted = object && interpretWorkload(object, kinds)
+  const volumeClaims = interpreted && binding ? await readVolumeClaimsTakenAlong(binding, interpreted, store) : []
+  const { claimTemplates } = interpreted?.dependencies ?? {}
+  const gathered =
+    binding && gatherBindingInput(binding, stored, settings, { volumes, volumeClaims, ...defined({ claimTemplates }) })
   const input = gathered && (!isFolder && isKeptAsOrphaned(gathered) ? { ...gathered, isOrphaned: true } : gathered)
   return {
     workload,

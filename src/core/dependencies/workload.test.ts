@@ -76,6 +76,24 @@ test('the claim that an ephemeral volume clones is a reference that Karmada lack
   })
 })
 
+describe('the templates of PersistentVolumeClaims', () => {
+  const template = { spec: { volumes: [{ name: 'log', persistentVolumeClaim: { claimName: 'log' } }] } }
+  const templates = ['log', 'data'].map((name) => ({ metadata: { name } }))
+
+  test('of a StatefulSet are no dependencies, and are known by name', () => {
+    const raw = { ...deployment({}), kind: 'StatefulSet', spec: { template, volumeClaimTemplates: templates } }
+    const workload = interpretWorkload(raw)
+    expect(workload.dependencies).toMatchObject({ references: [], claimTemplates: ['data', 'log'] })
+    expect(workloadWithVolumesOnly(workload).dependencies.claimTemplates).toEqual(['data', 'log'])
+  })
+
+  test('of a runtime are those of other workloads', () => {
+    const spec = { template: { spec: { volumeClaimPolicies: [{ templates }] } } }
+    const raw = { ...deployment({}), apiVersion: 'trainer.kubeflow.org/v1alpha1', kind: 'TrainingRuntime', spec }
+    expect(interpretWorkload(raw).dependencies).not.toHaveProperty('claimTemplates')
+  })
+})
+
 describe('the labels of pods', () => {
   test.each([
     { name: 'no labels', templates: [{}, { metadata: { labels: {} } }, { metadata: null }], want: [] },

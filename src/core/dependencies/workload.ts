@@ -37,6 +37,8 @@ export interface WorkloadDependencies {
   preferredVolumeManagers: readonly string[]
   /** The names of the Services that are backends of an Ingress, sorted. */
   backends: readonly string[]
+  /** The names of its templates of PersistentVolumeClaims for its own pods, sorted; absent if none. Each cluster makes claims of its own of them. */
+  claimTemplates?: readonly string[]
 }
 
 /** The object's own metadata, with the dependencies instead of the spec. */
@@ -61,11 +63,12 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
   backends: [],
 }
 
-/** Returns a workload with the VolumeManagers that its pods name, and without its other dependencies. */
+/** Returns a workload with what decisions on its binding read, and without its other dependencies. */
 export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
-  const { volumeManagers, preferredVolumeManagers } = workload.dependencies
+  const { volumeManagers, preferredVolumeManagers, claimTemplates } = workload.dependencies
   const rest = without(workload, 'volumeRequests', 'controller')
-  return { ...rest, dependencies: { ...NO_DEPENDENCIES, volumeManagers, preferredVolumeManagers } } as T
+  const volumes = defined({ volumeManagers, preferredVolumeManagers, claimTemplates })
+  return { ...rest, dependencies: { ...NO_DEPENDENCIES, ...volumes } } as T
 }
 
 /** Returns the annotations that request volumes for the pods of an object, sorted and without duplicates. `"false"` excludes a template. */
@@ -154,6 +157,8 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds
     volumeManagers,
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
+    // A runtime has no pods of its own.
+    ...(kind.templates && ownClaims.size > 0 && { claimTemplates: sortedUnique([...ownClaims].filter(isName)) }),
   }
 }
 

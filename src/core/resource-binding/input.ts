@@ -28,6 +28,8 @@ export interface BindingInput extends Present {
   prices?: FleetPrices | undefined
   /** The PersistentVolumeClaims that Karmada deletes in a cluster that the workload leaves. Default: none. */
   volumeClaims?: readonly string[]
+  /** The templates of PersistentVolumeClaims of the workload. Their claims stay in a cluster that it leaves. Default: none. */
+  claimTemplates?: readonly string[]
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
   /** Whether the object of the binding was deleted without it. Owners are not cached, so the loop knows it only after it has read the binding. */

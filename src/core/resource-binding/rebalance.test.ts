@@ -39,6 +39,9 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
   const withDisk = { resource: resource('apps/v1', 'Deployment'), volumeClaims: ['disk'] }
   const statePreservation = { statePreservation: { rules: [{ aliasLabelName: 'job', jsonPath: '{.jobId}' }] } }
   const stateful = { resource: resource('apps/v1', 'Deployment'), failover: { application: statePreservation } }
+  const withTemplates = { resource: resource('apps/v1', 'StatefulSet'), claimTemplates: ['data', 'log'] }
+  const whyWithTemplates =
+    'rebalance of default/sales is Auto, which does not move the workload, since its PersistentVolumeClaims of the template data, log would not follow it; use Always to move it'
   const whyWithDisk =
     'rebalance of default/sales is Auto, which does not move the workload, since Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves; use Always to move it'
   const whyStateful =
@@ -62,6 +65,9 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     staysBecause(stateful, [located(['c1'], { rebalance: 'Always' })]),
     staysBecause({ ...withDisk, ...preserved }, [located(['c1'])]),
     staysBecause(withDisk, [located(['c1'], { rebalance: 'Always' })]),
+    staysBecause(withTemplates, [located(['c1'])]),
+    staysAfterFailover(withTemplates, [located(['c1'])]),
+    staysBecause(withTemplates, [located(['c1'], { rebalance: 'Always' })]),
   ]
   expect(reasons).toEqual([
     'rebalance of default/sales is Auto, which does not move a FlinkDeployment, since its state may be lost; use Always to move it',
@@ -79,6 +85,9 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
     whyStateful,
     undefined,
     whyPreserved,
+    undefined,
+    whyWithTemplates,
+    whyWithTemplates,
     undefined,
   ])
 })

@@ -5,11 +5,14 @@ import { listNames } from '../../base/names.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
 import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+import type { BindingInput } from './input.ts'
 
 /** The parts of a binding that say what a move costs. */
 interface Moved extends Pick<BindingSpec, 'resource' | 'preserveResourcesOnDeletion' | 'failover'> {
   /** The PersistentVolumeClaims that the workload takes along, if it leaves a cluster. Default: none. */
   volumeClaims?: readonly string[] | undefined
+  /** The templates of its PersistentVolumeClaims, if it leaves a cluster. Default: none. */
+  claimTemplates?: readonly string[] | undefined
 }
 
 /** API groups of Kubernetes whose kinds lose nothing by a move: they run forever, or do not run at all. */
@@ -30,12 +33,28 @@ const STATEFUL = 'its policy sets statePreservation, which keeps its state at a 
 
 const VOLUME_CLAIMS_SHOWN = 3
 
+/** Returns what a workload loses by a move, for `staysBecause`. */
+export function movedWorkload({
+  binding: { spec },
+  volumeClaims,
+  claimTemplates,
+}: Pick<BindingInput, 'binding' | 'volumeClaims' | 'claimTemplates'>): Moved {
+  return { ...spec, volumeClaims, claimTemplates }
+}
+
 /** Why Auto does not move a workload whose kind loses nothing; undefined if it moves. */
-function lossOf({ preserveResourcesOnDeletion, failover, volumeClaims = [] }: Moved): string | undefined {
+function lossOf({
+  preserveResourcesOnDeletion,
+  failover,
+  volumeClaims = [],
+  claimTemplates = [],
+}: Moved): string | undefined {
   if (preserveResourcesOnDeletion) return PRESERVED
   if (preservesState(failover)) return STATEFUL
-  return volumeClaims.length > 0
-    ? `Karmada would delete PersistentVolumeClaim ${listNames(volumeClaims, VOLUME_CLAIMS_SHOWN)} in the cluster that it leaves`
+  if (volumeClaims.length > 0)
+    return `Karmada would delete PersistentVolumeClaim ${listNames(volumeClaims, VOLUME_CLAIMS_SHOWN)} in the cluster that it leaves`
+  return claimTemplates.length > 0
+    ? `its PersistentVolumeClaims of the template ${listNames(claimTemplates, VOLUME_CLAIMS_SHOWN)} would not follow it`
     : undefined
 }
 
@@ -54,7 +73,7 @@ function preservesState({ application, cluster }: Failover = {}): boolean {
 /**
  * Returns why a scheduled workload does not follow its data, with the remedy; undefined if it follows. `rebalance` of every claim counts:
  * Always allows a move, Never does not. Auto depends on what the move costs: what the kind loses, a copy that stays, state
- * that stays behind, or a PersistentVolumeClaim that goes.
+ * that stays behind, or PersistentVolumeClaims that do not follow.
  *
  * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
  */

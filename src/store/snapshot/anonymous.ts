@@ -161,7 +161,7 @@ class Anonymizer {
   }
 
   #workload({ apiVersion, kind, metadata, dependencies }: Workload): Workload {
-    const { volumeManagers, preferredVolumeManagers } = dependencies
+    const { volumeManagers, preferredVolumeManagers, claimTemplates } = dependencies
     const names = (all: readonly string[]) => sortedUnique(all.map((name) => this.#names.of(name)))
     // The requests of a workload whose pods inherit them: only their names are read.
     const requests = names(volumeManagers).map((name) => ({ name }))
@@ -178,6 +178,7 @@ class Anonymizer {
         ...dependencies,
         volumeManagers: names(volumeManagers),
         preferredVolumeManagers: names(preferredVolumeManagers),
+        ...defined({ claimTemplates: claimTemplates && names(claimTemplates) }),
       },
     }
   }

@@ -42,6 +42,7 @@ const workload = {
         volumeManagers: strings,
         preferredVolumeManagers: strings,
         backends: strings,
+        claimTemplates: strings,
       },
     },
   },

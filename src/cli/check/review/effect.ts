@@ -7,7 +7,7 @@ import { isScaledToZero, targetClusters, usesOverflow } from '../../../core/plac
 import { placementFilter } from '../../../core/placement/placement-filter.ts'
 import { readDecision } from '../../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../../core/resource-binding/decide.ts'
-import { staysBecause } from '../../../core/resource-binding/rebalance.ts'
+import { movedWorkload, staysBecause } from '../../../core/resource-binding/rebalance.ts'
 import { clusterLookup, gatherBindingInput } from '../../../queries/binding.ts'
 import type { GatherContext } from '../../../webhooks/define.ts'
 import { storedBinding } from './review-derived.ts'
@@ -61,8 +61,8 @@ export function isMovedByFirstNarrowing(review: ObjectReview, context: SessionIn
   const isFirst = readDecision(before.metadata.annotations).locality === undefined
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
-  const { claims, volumeClaims } = gatherBindingInput(binding, binding, context)
-  return staysBecause({ ...binding.spec, volumeClaims }, claims, context.workloads) !== undefined
+  const input = gatherBindingInput(binding, binding, context)
+  return staysBecause(movedWorkload(input), input.claims, context.workloads) !== undefined
 }
 
 /** Counts the effects of reviews. */

@@ -261,6 +261,14 @@ test('on a hub, an answer about a policy says that workloads without one are not
   expect(await whatIf({ files: filesOf(policy) })).toMatchObject({ answer: { changes: [], notes: [note] } })
 })
 
+test.each([
+  { kind: 'StatefulSet', notes: [expect.stringContaining('stay with PersistentVolumeClaims of their templates')] },
+  { kind: 'Deployment', notes: [] },
+])('on a hub, an answer says if templates of volume claims may matter: $kind', async ({ kind, notes }) => {
+  const { whatIf } = await openHub([...clusters, makeClaim({ workload: { apiVersion: 'apps/v1', kind, name: 'app' } })])
+  expect(await whatIf({ clusterLost: ['member2'] })).toMatchObject({ answer: { notes } })
+})
+
 test('each question is about the fleet as it is then', async () => {
   const { store, whatIf } = await openHub(clusters)
   const body = { clusterLost: ['member2'] }

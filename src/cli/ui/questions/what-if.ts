@@ -1,8 +1,11 @@
 /** Answers `POST /v1/what-if`: what happens to workloads under suppositions, as `lodestone what-if` does. It writes nothing. */
+import { type DataSourceClaim, dataSourceClaims } from '../../../api/data-source-claim.ts'
 import { isPolicy } from '../../../api/karmada.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
 import { UserError } from '../../../base/user-error.ts'
+import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import type { Answer } from '../../../queries/what-if/ask.ts'
+import type { ObjectStore } from '../../../store/store.ts'
 import { decisionSettings } from '../../decision-settings.ts'
 import { DEFAULT_NAMESPACE } from '../../options/namespace.ts'
 import { type FleetSource, openLiveFleet } from '../../what-if/open-fleet.ts'
@@ -57,12 +60,22 @@ async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: Abort
   const namespace = body.namespace ?? DEFAULT_NAMESPACE
   const settings = decisionSettings(config, karmadaRules, now)
   const asked = await openLiveFleet({ store, folder }, settings, { namespace, signal })
-  const limits = !folder && store.size(volumeManagers) > 0 ? [NO_VOLUMES] : []
+  const limits = folder ? [] : limitsOfPage(store, settings.workloads)
   const source = { ...asked, notes: [...asked.notes, ...limits] }
   if (each) return { table: await answerTable(each, source) }
   return answerSuppositions(suppositions, source, { ...body, hasWorkloads: folder !== undefined })
 }
 
+/** What an answer lacks, since the page of a hub does not cache workloads. */
+function limitsOfPage(store: ObjectStore, kinds: WorkloadKinds): string[] {
+  const mayHaveTemplates = ({ spec: { workload } }: DataSourceClaim) =>
+    kinds.find(workload.apiVersion, workload.kind)?.claimTemplates !== undefined
+  const hasTemplates = [...store.list(dataSourceClaims)].some(mayHaveTemplates)
+  return [...(store.size(volumeManagers) > 0 ? [NO_VOLUMES] : []), ...(hasTemplates ? [NO_TEMPLATES] : [])]
+}
+
+const NO_TEMPLATES =
+  'the page does not cache workloads, so it does not know which ones stay with PersistentVolumeClaims of their templates; lodestone what-if knows'
 const NO_VOLUMES =
   'the page does not cache workloads, so the data of VolumeManagers that their pods name does not count; lodestone what-if counts it'
 const NOT_SELECTED =

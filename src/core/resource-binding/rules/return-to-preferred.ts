@@ -6,7 +6,7 @@ import { whereIs } from '../hold-cause.ts'
 import { DIVIDED_REPLICAS, type FittingNarrowing } from '../narrow-to-fit.ts'
 import type { ParsedInput } from '../parse-input.ts'
 import type { Stay } from '../placement-decision.ts'
-import { dispatchingProblem, staysAfterFailover } from '../rebalance.ts'
+import { dispatchingProblem, movedWorkload, staysAfterFailover } from '../rebalance.ts'
 import { describeWait, isReturnDue, recordReturn } from '../returns.ts'
 
 /** Why a workload stays where it is although preferred data is elsewhere, and since when it waits; undefined if it need not move. */
@@ -43,17 +43,7 @@ function waitForPreferred(
   input: ParsedInput,
   { affinity, preferredGroup }: FittingNarrowing,
 ): { isOver: boolean; since: string; stays?: string } | undefined {
-  const {
-    binding,
-    claims,
-    annotations,
-    storedAnnotations,
-    observedGroup,
-    leavesMovesToLoop,
-    kinds,
-    volumeClaims,
-    now,
-  } = input
+  const { binding, claims, annotations, storedAnnotations, observedGroup, leavesMovesToLoop, kinds, now } = input
   const clusters = occupiedClusters(binding.spec)
   const isThere = preferredGroup && clusters.every((name) => preferredGroup.includes(name))
   if (!preferredGroup || isThere || !skipsFirstGroup(affinity, observedGroup)) return undefined
@@ -61,8 +51,7 @@ function waitForPreferred(
   const stays =
     clusters.length > 1
       ? DIVIDED_REPLICAS
-      : (dispatchingProblem(binding.spec, preferredGroup) ??
-        staysAfterFailover({ ...binding.spec, volumeClaims }, claims, kinds))
+      : (dispatchingProblem(binding.spec, preferredGroup) ?? staysAfterFailover(movedWorkload(input), claims, kinds))
   if (stays) return { isOver: false, since, stays }
   return { isOver: !leavesMovesToLoop && isReturnDue(input, since), since }
 }

@@ -122,12 +122,22 @@ describe('a workload that runs in an overflow tier, and gets a claim for data el
   })
 })
 
-describe('a workload whose PersistentVolumeClaim follows it', () => {
-  const why =
-    'the data moved; rebalance of default/sales is Auto, which does not move the workload, since Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves; use Always to move it'
+describe.each([
+  {
+    name: 'whose PersistentVolumeClaim follows it',
+    storage: { volumeClaims: ['disk'] },
+    loss: 'Karmada would delete PersistentVolumeClaim disk in the cluster that it leaves',
+  },
+  {
+    name: 'that has templates of PersistentVolumeClaims',
+    storage: { claimTemplates: ['disk'] },
+    loss: 'its PersistentVolumeClaims of the template disk would not follow it',
+  },
+])('a workload $name', ({ storage, loss }) => {
+  const why = `the data moved; rebalance of default/sales is Auto, which does not move the workload, since ${loss}; use Always to move it`
   const { binding } = loop(bind(runsIn('m1')), [located(['m1'])])
   const withDisk = (stored: ResourceBinding, claims: ClaimAnswer[]) =>
-    decideBinding(makeInput({ binding: stored, stored, claims, clusters: healthy, volumeClaims: ['disk'] }))
+    decideBinding(makeInput({ binding: stored, stored, claims, clusters: healthy, ...storage }))
 
   test('stays when its data moves', () => {
     const decided = withDisk(binding, [located(['m3'])])
@@ -159,12 +169,12 @@ describe('a workload whose PersistentVolumeClaim follows it', () => {
         stored: home,
         claims: [located(['m1'])],
         clusters: healthy,
-        volumeClaims: ['disk'],
+        ...storage,
         now: NOW + 2 * WINDOW,
       }),
     )
     expect(decided).toMatchObject({ state: 'Relaxed' })
-    expect(decided.message).toContain('Karmada would delete PersistentVolumeClaim disk')
+    expect(decided.message).toContain(loss)
   })
 })
 

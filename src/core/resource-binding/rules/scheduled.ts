@@ -21,7 +21,7 @@ import { type FittingNarrowing, isRefused, type Misfit, narrowToFit } from '../n
 import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { policyReferenceOf } from '../policy.ts'
-import { dispatchingProblem, staysAfterFailover, staysBecause } from '../rebalance.ts'
+import { dispatchingProblem, movedWorkload, staysAfterFailover, staysBecause } from '../rebalance.ts'
 import { describeWait, isReturnDue } from '../returns.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
@@ -45,15 +45,15 @@ export function stayIfMoveCosts(situation: Situation): PlacementDecision | undef
   const { input, last } = situation
   const { spec } = input.binding
   if (occupiedClusters(spec).length === 0) return undefined
-  const volumeClaims = leavesCluster(situation) ? input.volumeClaims : undefined
-  const stays = last && staysBecause({ ...spec, volumeClaims }, input.claims, input.kinds)
+  const moved = leavesCluster(situation) ? movedWorkload(input) : spec
+  const stays = last && staysBecause(moved, input.claims, input.kinds)
   if (!stays || demandsSame(constraintIn(last), input.constraint) || mustLeave(situation)) return undefined
   return keep(situation, last, `the data moved; ${stays}`)
 }
 
-/** Whether the workload would leave a cluster in which it runs. A cluster with its data may have been added only. */
-function leavesCluster({ input: { binding, volumeClaims = [] }, narrowing }: Situation): boolean {
-  if (volumeClaims.length === 0) return false
+/** Whether a workload with claims would leave a cluster in which it runs. A cluster with its data may have been added only. */
+function leavesCluster({ input: { binding, volumeClaims = [], claimTemplates = [] }, narrowing }: Situation): boolean {
+  if (volumeClaims.length === 0 && claimTemplates.length === 0) return false
   const found = narrowing()
   const allowed = found.kind === 'narrowed' ? (found.chosen ?? found.allowed) : undefined
   return allowed !== undefined && occupiedClusters(binding.spec).some((name) => !allowed.includes(name))
@@ -109,8 +109,8 @@ function moveProblem(situation: Situation, allowed: readonly string[] | undefine
 export function awaitReturn(situation: Situation): PlacementDecision | undefined {
   const { input, base, last } = situation
   if (last?.state !== 'Relaxed' || !wouldMove(situation)) return undefined
-  const { binding, claims, constraint, storedAnnotations, annotations, now, kinds, volumeClaims } = input
-  const stays = staysAfterFailover({ ...binding.spec, volumeClaims }, claims, kinds)
+  const { claims, constraint, storedAnnotations, annotations, now, kinds } = input
+  const stays = staysAfterFailover(movedWorkload(input), claims, kinds)
   if (stays) {
     const why = `the base affinity applies since an eviction or a change of the policy; ${stays}`
     return relaxed(input, base, constraint, why)
