@@ -174,13 +174,24 @@ test('a workload without a claim and without a policy is shown as such', async (
 `)
 })
 
-test('a workload whose policy was deleted keeps its binding, and that is said', async () => {
+test.each([
+  {
+    name: 'whose policy was deleted keeps its binding',
+    labels: {},
+    says: 'the scheduler looks at its binding only when a cluster changes',
+  },
+  {
+    name: 'of a MultiClusterService is placed without its claims',
+    labels: { 'binding.karmada.io/managed-by': 'MultiClusterService' },
+    says: 'a MultiClusterService places it, and claims do not narrow it',
+  },
+])('a workload $name, and that is said', async ({ labels, says }) => {
   const { annotations: _annotations, ...metadata } = makeBinding().metadata
-  const binding = { ...makeBinding({ clusters: [{ name: 'member2' }] }), metadata }
+  const binding = { ...makeBinding({ clusters: [{ name: 'member2' }] }), metadata: { ...metadata, labels } }
 
   const { stdout } = await explain('deployment/app', [makeDeployment(), binding])
 
-  expect(stdout).toContain(`├─ no policy selects it: the scheduler looks at its binding only when a cluster changes
+  expect(stdout).toContain(`├─ no policy selects it: ${says}
 └─ ResourceBinding default/app-deployment: unchanged
 `)
 })

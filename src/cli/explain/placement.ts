@@ -1,5 +1,10 @@
 /** Lines about the placement of a workload: its policy and its binding. */
-import type { PlacementAffinity, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
+import {
+  MANAGED_BY_LABEL,
+  type PlacementAffinity,
+  type PropagationPolicy,
+  type ResourceBinding,
+} from '../../api/karmada.ts'
 import { keyOfObject, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { bindingDecisionId } from '../../core/decision-id.ts'
@@ -28,6 +33,9 @@ export function placementNodes(placed: Placed): TreeNode[] {
 function withoutPolicy({ placement, isPartial }: Placed): TreeNode {
   if (isPartial) return { text: 'no policy that you may list selects it', state: 'Unknown' }
   const stored = placement?.input.stored
+  const owner = stored?.metadata.labels?.[MANAGED_BY_LABEL]
+  if (owner)
+    return { text: `no policy selects it: a ${owner} places it, and claims do not narrow it`, state: 'NotSelected' }
   const effect = !stored
     ? 'Karmada creates no binding for it'
     : stored.spec.placement

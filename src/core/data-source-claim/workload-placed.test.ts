@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, unknown } from '../../../test/builders.ts'
-import type { BindingSpec, Cluster, ResourceBinding } from '../../api/karmada.ts'
+import { type BindingSpec, type Cluster, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import { decideBinding } from '../resource-binding/decide.ts'
 import { isPlacedWarning, workloadPlaced } from './workload-placed.ts'
 
@@ -22,6 +22,14 @@ const failed = (binding: ResourceBinding): ResourceBinding => ({
   ...binding,
   status: { conditions: [{ type: 'Scheduled', status: 'False', reason: 'QuotaExceeded' }] },
 })
+
+/** The binding after its policy was deleted. */
+const withoutPolicy = (binding: ResourceBinding): ResourceBinding => ({
+  ...binding,
+  metadata: { ...binding.metadata, annotations: {} },
+})
+
+const NO_POLICY = 'no policy selects the workload any more, so the scheduler looks at it only when a cluster changes'
 
 function line(...bindings: ResourceBinding[]): string | undefined {
   const state = workloadPlaced(bindings, [])
@@ -85,6 +93,26 @@ describe('a claim says of its workload that it', () => {
         }),
       ),
       want: 'False NotScheduled: the scheduler has not chosen a cluster yet (QuotaExceeded; see the condition Scheduled of the binding)',
+    },
+    {
+      name: 'is not scheduled, since no policy selects it any more',
+      binding: withoutPolicy(decided({})),
+      want: `False NotScheduled: ${NO_POLICY}`,
+    },
+    {
+      name: 'has lost its clusters, and no policy selects it any more',
+      binding: failed(withoutPolicy(decided({}))),
+      want: `False NotScheduled: ${NO_POLICY} (QuotaExceeded; see the condition Scheduled of the binding)`,
+    },
+    {
+      name: 'is not scheduled, since another client has suspended that',
+      binding: decided({ suspension: { scheduling: true } }),
+      want: 'False NotScheduled: another client has suspended its scheduling',
+    },
+    {
+      name: 'is not scheduled yet for its MultiClusterService: nothing',
+      binding: { ...withoutPolicy(decided({})), metadata: { labels: { [MANAGED_BY_LABEL]: 'MultiClusterService' } } },
+      want: undefined,
     },
     {
       name: 'stays where it is, since the scheduler cannot move it',

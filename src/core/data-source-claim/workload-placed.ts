@@ -1,5 +1,5 @@
 /** The condition `WorkloadPlaced` of a claim: whether its workload is scheduled, where, and why it is not with its data. */
-import type { ResourceBinding } from '../../api/karmada.ts'
+import { MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { Condition } from '../../api/meta.ts'
 import { type ConditionState, condition, findCondition } from '../../base/conditions.ts'
 import { listNames } from '../../base/names.ts'
@@ -8,6 +8,7 @@ import { isScaledToZero, isSuspended, occupiedClusters, schedulingFailure } from
 import { readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
+import { policyReferenceOf } from '../resource-binding/policy.ts'
 import type { PlacedReason } from '../signal-tables.ts'
 
 export const WORKLOAD_PLACED = 'WorkloadPlaced'
@@ -22,7 +23,7 @@ const MAX_LENGTH = 1024
  * - Kept, Relaxed: as the states of a placement; the message says why. Kept also if the scheduler does not move the workload to its data.
  * - NotNarrowed: the workload is scheduled, and the claim does not choose its clusters.
  * - OnHold: the message has the cause.
- * - NotScheduled: Karmada's scheduler has not chosen a cluster.
+ * - NotScheduled: Karmada's scheduler has not chosen a cluster, or does not look at the workload.
  *
  * A workload without replicas needs no cluster, and no condition.
  *
@@ -36,8 +37,9 @@ export function workloadPlaced(
   const binding = placedBinding(bindings)
   if (!binding) return undefined
   const { placed, reason, message } = bindingPlacement(binding)
-  if (reason === 'NotScheduled' && (isEmpty(binding) || (isNew(binding) && placedReason(before) === undefined))) {
-    return undefined
+  if (reason === 'NotScheduled') {
+    const isAwaited = isNew(binding) && placedReason(before) === undefined && whyNotTried(binding) === undefined
+    if (isEmpty(binding) || isAwaited) return undefined
   }
   return condition(WORKLOAD_PLACED, placed, reason, cut(message, MAX_LENGTH))
 }
@@ -69,7 +71,7 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
     return {
       placed: false,
       reason: 'NotScheduled',
-      message: `the scheduler has not chosen a cluster yet${failed}${why}`,
+      message: `${whyNotTried(binding) ?? 'the scheduler has not chosen a cluster yet'}${failed}${why}`,
     }
   }
   const runsIn = `the workload is scheduled to ${listNames(names, MAX_SHOWN)}`
@@ -79,6 +81,18 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
   return locality.state === 'Narrowed'
     ? { placed: true, reason: 'Placed', message: locality.since ? `${runsIn}; ${locality.message}` : runsIn }
     : { placed: true, reason: locality.state, message: `${runsIn}; ${locality.message}` }
+}
+
+/**
+ * Returns why the scheduler does not look at a workload that runs nowhere; undefined if it does. It ignores changes of a binding without a policy, except
+ * that of a MultiClusterService (v1.18.1, pkg/scheduler/event_handler.go, resourceBindingEventFilter).
+ */
+function whyNotTried({ metadata, spec }: ResourceBinding): string | undefined {
+  if (isSuspended(spec)) return 'another client has suspended its scheduling'
+  const isSelected = policyReferenceOf(metadata) !== undefined || metadata.labels?.[MANAGED_BY_LABEL] !== undefined
+  return isSelected
+    ? undefined
+    : 'no policy selects the workload any more, so the scheduler looks at it only when a cluster changes'
 }
 
 /** Returns why the scheduler does not move a workload to its data; undefined if it is there, or is about to move. */
