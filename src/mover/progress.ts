@@ -31,6 +31,12 @@ export class Progress {
     this.#counts.doneFiles += 1
   }
 
+  /** Counts a whole file that this process did not transfer; with negative numbers, a file that must be counted again. */
+  countFile(bytes: number, files = 1): void {
+    this.#counts.doneBytes += bytes
+    this.#counts.doneFiles += files
+  }
+
   counts(): ProgressCounts {
     return { ...this.#counts }
   }

@@ -31,6 +31,7 @@ const tree = async () => {
   return { ...small, large: large?.length }
 }
 const WHOLE = { a: 'first', 'deep/b': 'second', large: PART * 3 }
+const SIZE = PART * 3 + 11
 const bodies = () => s3.requests.filter(({ method, key }) => method === 'GET' && key !== '').map(({ key }) => key)
 
 async function damage(name: string): Promise<void> {
@@ -206,6 +207,24 @@ describe('a replacement', () => {
     const [old = ''] = await readdir(state('old'))
     expect(await readTree(state('old', old))).toEqual(before)
     expect((await check('checksums')).status).toBe(0)
+  })
+
+  test.each(['compare', 'verify'])('counts each file once in its progress (%s)', async (existing) => {
+    s3.put('raw/a', 'other')
+
+    const { said } = await download('--existing', existing)
+
+    const [last = '{}'] = said.split('\n').filter((line) => line.includes('"completed"'))
+    expect(JSON.parse(last)).toMatchObject({ doneFiles: 3, totalFiles: 3, doneBytes: SIZE, totalBytes: SIZE })
+  })
+
+  test('of which an object is denied reports no more bytes than there are', async () => {
+    s3.put('raw/a', 'other')
+    s3.misbehave(({ key }) => (key === 'raw/a' ? { status: 403 } : undefined))
+
+    const { result } = await download('--existing', 'verify')
+
+    expect(result).toMatchObject({ code: 'AccessDenied', files: 2, bytes: SIZE - 5, totalBytes: SIZE })
   })
 
   test.each([

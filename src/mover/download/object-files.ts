@@ -31,9 +31,10 @@ export class ObjectFiles {
     const { journal, progress, folder, partSize, reused, isWhole } = this.#input
     if (entry.isFolder) return void (await this.#context.folders.ensure(join(folder, entry.path)))
     const file = new ObjectFile(this.#context, entry)
+    // A reused file was counted when it was linked. Another process may have changed it since.
+    if (reused.has(file.id)) progress.countFile(-entry.size, -1)
     if ((journal.isDone(file.id) || reused.has(file.id)) && (await fileSize(file.path)) === entry.size) {
-      progress.adjust(entry.size)
-      progress.fileDone()
+      progress.countFile(entry.size)
     } else if (entry.size <= partSize) {
       yield () => downloadWhole(file, signal)
     } else if (isWhole) {

@@ -39,7 +39,10 @@ export async function reuseFiles(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Set<string>> {
+  const { doneBytes } = progress.counts()
   const damaged = verify ? await damagedFiles(published, progress, signal) : new Set<string>()
+  // So far, bytes were only read. The files that stay are counted when they are linked, and the others when they are downloaded.
+  progress.adjust(doneBytes - progress.counts().doneBytes)
   const known = new Set<string>()
   for await (const entry of readEntries(join(published.state, 'manifest'))) known.add(entryId(entry))
   const reused = new Set<string>()
@@ -56,7 +59,7 @@ export async function reuseFiles(
     await rm(linked, { force: true })
     if (!(await tryLink(file, linked))) continue
     reused.add(id)
-    progress.fileDone()
+    progress.countFile(entry.size)
   }
   for await (const recorded of readRecords(published)) if (reused.has(recorded.id)) checksums.copy(recorded)
   return reused
