@@ -1,4 +1,5 @@
 /** Converts errors of connections: whether a retry may succeed, and the message for the user. */
+import type { FailureCode } from '../../core/mover-contract/contract.ts'
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from './backoff.ts'
 import type { HttpRequest } from './messages.ts'
@@ -28,10 +29,12 @@ const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
 
 const BY_CA = '--ca-file names the certificates to trust, which are the key ca.crt of the Secret of the volume'
 
-/** The remedies of errors of TLS that trust in another CA does not repair, by their codes. */
-const REMEDIES: readonly { codes: RegExp; remedy: string }[] = [
+/** The remedies of errors of TLS that trust in another CA does not repair, by their codes. `Rejected` is the same on every node. */
+const REMEDIES: readonly { codes: RegExp; remedy: string; code?: FailureCode }[] = [
   { codes: /ALTNAME/, remedy: 'name the server as its certificate does, in the endpoint' },
-  { codes: /EXPIRED|NOT_YET_VALID/, remedy: 'renew the certificate of the server, or correct the clock of the node' },
+  { codes: /EXPIRED/, remedy: 'renew the certificate of the server, or correct the clock of the node' },
+  // Servers use no certificate before its time, so the clock of the node is behind.
+  { codes: /NOT_YET_VALID/, remedy: 'the clock of the node is behind; synchronize it', code: 'ClockSkew' },
   {
     codes: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
     remedy: 'the server has no TLS on this port; write its endpoint with http://',
@@ -50,6 +53,6 @@ export function explain(
   // The query may contain a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
   if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })
-  const remedy = REMEDIES.find(({ codes }) => codes.test(code))?.remedy ?? BY_CA
-  return new MoverError('Rejected', `${text}; ${remedy}`, { cause })
+  const known = REMEDIES.find(({ codes }) => codes.test(code))
+  return new MoverError(known?.code ?? 'Rejected', `${text}; ${known?.remedy ?? BY_CA}`, { cause })
 }
