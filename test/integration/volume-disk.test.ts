@@ -66,3 +66,23 @@ test('two downloads that fill one disk together go to two nodes then', async () 
   expect([await stateIn(world, 'a'), await stateIn(world, 'b')]).toEqual(['Ready', 'Ready'])
   expect(filled()).toBe(2)
 })
+
+test('data for which a pod waits is not deleted for other data', async () => {
+  const { world } = await worldWithDisks('n1')
+  const config = { replicas: 1, capacity: '', evictionPolicy: 'LeastRecentlyUsed' } as const
+  for (const name of ['a', 'b']) await world.store.create(volumeManagers, makeVolumeManager([config], { name }))
+  await world.settle('a')
+  await world.settle('b')
+  for (const name of ['a', 'b'])
+    await world.use(`pod-of-${name}`, (await world.volume('vol1', name))?.volumeSource?.hostPath?.path ?? '')
+
+  for (let step = 0; step < 600; step++) {
+    world.now += 2000
+    for (const name of ['a', 'b']) await world.reconcile(name)
+    await world.evict('n1')
+    await world.live()
+  }
+
+  expect([await stateIn(world, 'a'), await stateIn(world, 'b')]).toEqual(['Ready', 'Failed'])
+  expect([...world.downloads.values()]).toEqual([1])
+})

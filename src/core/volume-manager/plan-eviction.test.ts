@@ -16,6 +16,7 @@ import {
 
 const NODE = makeNode('n1')
 const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
+const OTHER_PATH = '/var/datasets/vck-resource-5c2e-0123456789abc'
 const FULL = nodeWithDisk({ root: '/var/datasets', freeBytes: 0, totalBytes: 10 ** 12, time: at(0) })
 const EVICTABLE = { evictionPolicy: 'LeastRecentlyUsed' } as const
 const RESYNC = { ...EVICTABLE, options: { resync: 'true' } }
@@ -115,6 +116,24 @@ describe('a node that is short of disk', () => {
       managers: [manager('a', {})],
       more: { users: () => [{ pod: 'default/p', node: 'n2' }] },
       want: 'default/a',
+    },
+    {
+      name: 'loses data for which a pod waits last',
+      managers: [manager('a', { path: PATH, since: at(-9) }), manager('b', { path: OTHER_PATH, since: at(-5) })],
+      more: { users: (path) => (path === PATH ? [{ pod: 'default/p' }] : []) },
+      want: 'default/b',
+    },
+    {
+      name: 'loses data for which a pod waits, so that it comes to a node where the pod can run',
+      managers: [manager('a', {})],
+      more: { users: () => [{ pod: 'default/p' }] },
+      want: 'default/a',
+    },
+    {
+      name: 'keeps data for which a pod waits without disk pressure',
+      managers: [manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
+      more: { node: NODE, users: () => [{ pod: 'default/p' }] },
+      want: undefined,
     },
     {
       name: 'loses data while other data there cannot be deleted, since a pod uses it',
@@ -340,6 +359,12 @@ describe('a disk beyond a watermark', () => {
       name: 'keeps replicas in use',
       managers: [manager('a', unused(700), DEFAULT)],
       more: { users: () => [{ pod: 'a/b', node: 'n1' }] },
+      want: undefined,
+    },
+    {
+      name: 'keeps replicas for which a pod waits',
+      managers: [manager('a', unused(700), DEFAULT)],
+      more: { users: () => [{ pod: 'a/b' }] },
       want: undefined,
     },
     {

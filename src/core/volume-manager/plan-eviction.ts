@@ -105,17 +105,23 @@ function untilUnused({ replica }: Candidate, { settings, now, jumps }: EvictionI
   return settings.eviction.minUnusedSeconds * 1000 - (now - onPresentClock(lastUse(replica), jumps))
 }
 
-/** The replicas that may be evicted, the least recently used first. */
+/**
+ * The replicas that may be evicted, the least recently used first. Data for which a pod waits returns at once. So it is evicted last, and only
+ * from a node with disk pressure: there the pod cannot run, and the data returns to another node.
+ */
 function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
   const { node, managers, users } = input
   const { name = '' } = node.metadata
   const failing = new Set(managers.filter((one) => failingNodes(one).includes(name)).map(namespaceOf))
-  return managers
+  const unused = managers
     .filter((manager) => !failing.has(namespaceOf(manager)))
     .flatMap((manager) => evictionCandidates(manager, name, input))
     .filter((candidate) => mayEvict(candidate, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
     .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (candidateKey(a) < candidateKey(b) ? -1 : 1))
+  const isAwaited = ({ replica }: Candidate) => users(replica.path ?? '').some((user) => user.node === undefined)
+  const { unwanted = [], awaited = [] } = Object.groupBy(unused, (one) => (isAwaited(one) ? 'awaited' : 'unwanted'))
+  return hasDiskPressure(node) ? [...unwanted, ...awaited] : unwanted
 }
 
 /**
