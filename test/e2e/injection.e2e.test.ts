@@ -17,7 +17,9 @@ let kubeconfig: string
 let lodestone: Lodestone
 
 beforeAll(async () => {
-  plane = await startControlPlane({ karmada: false })
+  const controllers = ['job-controller', 'serviceaccount-controller', 'pod-garbage-collector-controller']
+  const flags = { 'kube-controller-manager': [`--controllers=${controllers}`] }
+  plane = await startControlPlane({ karmada: false, garbageCollector: true, flags })
   kubeconfig = await installLodestone(plane)
   const kinds = [
     { apiVersion: 'kubeflow.org/v1', kind: 'TFJob', plural: 'tfjobs' },
@@ -171,6 +173,32 @@ describe('a pod whose data is on the way', () => {
     await plane.eventually('an Event tells so', async () =>
       (await plane.kubectl(['describe', 'pod', 'late'])).stdout.includes('VolumesReady'),
     )
+  })
+
+  test('of a Job is replaced if the data changes, and does not end the Job', async () => {
+    await volumeManager('early', { message: '0 of 1 replicas', path: '/var/datasets/old' })
+    const metadata = { labels: { app: 'training' } }
+    const template = { metadata, spec: { containers: [{ name: 'main', image: 'main:1' }], restartPolicy: 'Never' } }
+    const spec = { completions: 3, parallelism: 3, backoffLimit: 0, template }
+    await plane.create(object('batch/v1', 'Job', 'training', spec, '{"name": "early"}'))
+    const podsOfJob = async () => {
+      const all = (await plane.listJson('pods', 'default')) as PodObject[]
+      return all.filter((one) => one.metadata.labels?.['app'] === 'training')
+    }
+    const before = await plane.eventually('three pods wait', async () => {
+      const names = (await podsOfJob()).map((one) => one.metadata.name)
+      return names.length === 3 && names
+    })
+
+    await volumeManager('early', { path: '/var/datasets/new' })
+
+    await plane.eventually('three other pods have no gate', async () => {
+      const free = (await podsOfJob()).filter(({ spec }) => spec.schedulingGates === undefined)
+      return free.length === 3 && free.every((one) => !before.includes(one.metadata.name))
+    })
+    const { status } = (await plane.getJson('jobs', 'training', 'default')) as { status?: object }
+    expect(status).toMatchObject({ active: 3 })
+    expect(status).not.toHaveProperty('failed')
   })
 
   test('keeps the gates of others', async () => {

@@ -92,6 +92,32 @@ test('a pod waits for its data, and goes when it is there', async () => {
   expect(told).toEqual(['VolumesReady: the data of all required volumes is ready'])
 })
 
+test('a pod of a Job whose data changed is deleted after the Job ceased to count it', async () => {
+  const manager = saying('0 of 1 replicas')
+  await store.create(volumeManagers, manager)
+  const controlled = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'j', controller: true }
+  const finalizers = ['batch.kubernetes.io/job-tracking']
+  await createPod(makePod({ name: 'sales' }, {}, { ownerReferences: [controlled], finalizers }))
+  const kept: unknown[] = []
+  store.subscribe(({ type, after }) => {
+    if (type.kind === pods.kind) kept.push(after?.metadata.finalizers)
+  })
+  startLoop()
+
+  const [config] = manager.spec.volumeConfigs
+  const elsewhere = { ...manager, spec: { volumeConfigs: [{ ...config, options: { sourceURL: 's3://other/' } }] } }
+  const published = publishVolume(elsewhere as never, elsewhere.spec.volumeConfigs[0] as never)
+  await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, { spec: elsewhere.spec } as never)
+  const status = { volumes: [{ ...published, message: 'success' }] }
+  await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, { status } as never, {
+    subresource: 'status',
+  })
+
+  await expect.poll(() => store.read(pods, 'default', 'trainer')).toBeUndefined()
+  expect(kept).toEqual([[], undefined])
+  expect(told).toEqual([expect.stringMatching(/^VolumesReplaced: /)])
+})
+
 test('a pod whose data came while no loop ran is found', async () => {
   await store.create(volumeManagers, saying('0 of 1 replicas'))
   await createPod(makePod({ name: 'sales' }))

@@ -103,12 +103,12 @@ const podKind: CachedKind<CachedPod> = {
     const used = { ...kept, ...defined({ use, pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used
-    const { generateName, ownerReferences } = raw.metadata
+    const { generateName, ownerReferences, finalizers } = raw.metadata
     return {
       ...used,
       metadata: {
         ...kept.metadata,
-        ...defined({ generateName: generateName || undefined, ownerReferences }),
+        ...defined({ generateName: generateName || undefined, ownerReferences, finalizers }),
         ...keepAnnotations(raw.metadata, [VOLUMES_ANNOTATION]),
       },
       spec,

@@ -10,7 +10,9 @@ import { gateStateOf, isGated, planGate } from './gate-state.ts'
 const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
   managers(defined({ name: 'mnist', volumes: [makeUsable('vol1', volume)], refusal: refusal || undefined }))
 
-const OWNER = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u', controller: true }
+const OWNER = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'train', uid: 'u', controller: true }
+const JOB = { ...OWNER, apiVersion: 'batch/v1', kind: 'Job' }
+const COUNTED = 'batch.kubernetes.io/job-tracking'
 
 /** A stored pod that was created before its data was ready. */
 function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
@@ -236,6 +238,39 @@ describe('a pod whose volume has another directory than at its creation', () => 
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
       ['Warning', 'VolumesUnusable', expect.stringMatching(/; recreate the pod$/)],
     ])
+  })
+})
+
+describe('a pod of a Job, which counts a deleted pod as failed', () => {
+  const ofJob = (finalizers?: string[]) => gated({}, defined({ ownerReferences: [JOB], finalizers }))
+
+  test('is not counted any more before it is replaced', () => {
+    expect(planGate(ofJob([COUNTED, 'example.org/other']), moved).actions).toEqual([
+      {
+        kind: 'patch',
+        of: { type: expect.objectContaining({ kind: 'Pod' }), namespace: 'default', name: 'trainer' },
+        patch: { metadata: { resourceVersion: '7', finalizers: ['example.org/other'] } },
+      },
+    ])
+  })
+
+  test.each([
+    { data: 'changed', of: moved },
+    { data: 'is as before again', of: lookup() },
+  ])('is deleted when it is not counted, also if the data $data', ({ of }) => {
+    expect(kinds(ofJob(), of)).toEqual(['event', 'delete'])
+    expect(kinds(ofJob(['example.org/other']), of)).toEqual(['event', 'delete'])
+  })
+
+  test('keeps the finalizer of its Job when it may run', () => {
+    const [release] = planGate(ofJob([COUNTED]), lookup()).actions
+    expect(release).toMatchObject({ kind: 'patch', patch: { spec: { schedulingGates: null } } })
+    expect(release).not.toHaveProperty('patch.metadata.finalizers')
+  })
+
+  test('of another kind with this name is replaced as other pods are', () => {
+    const volcano = { ...JOB, apiVersion: 'batch.volcano.sh/v1alpha1' }
+    expect(kinds(gated({}, { ownerReferences: [volcano] }), lookup())).toEqual(['patch', 'event'])
   })
 })
 

@@ -39,6 +39,7 @@ export function isGated({ metadata, spec }: Pod): boolean {
  */
 export function gateStateOf(pod: Pod, managers: VolumeManagerLookup): GateState | undefined {
   if (!isGated(pod)) return undefined
+  if (isUncounted(pod)) return outdated(pod)
   const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
   if ('errors' in parsed) return unusable(describeErrors(parsed.errors))
   const resolved = resolveRequests(parsed.requests, managers)
@@ -101,7 +102,7 @@ function begins(term: NodeSelectorTerm, withTerm: NodeSelectorTerm): boolean {
 
 /**
  * Plans for a gated pod. If its data is ready, the gate is removed. If its volumes have other data now, the pod is deleted, and its
- * controller creates a new one. If it has no controller, an Event asks the user to recreate the pod.
+ * controller creates a new one. A Job ceases to count the pod before. Without a controller, an Event asks the user to recreate the pod.
  */
 export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   const state = gateStateOf(pod, managers)
@@ -113,8 +114,32 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
     decisionId: podDecisionId(pod),
   })
   if (isReady) return { actions: [release(pod, state.spec), event] }
-  const deletion: Action = { kind: 'delete', type: pods, object: pod }
-  return { actions: reason === 'VolumesReplaced' ? [event, deletion] : [event] }
+  if (reason === 'VolumesUnusable') return { actions: [event] }
+  return { actions: isCounted(pod) ? [uncount(pod)] : [event, { kind: 'delete', type: pods, object: pod }] }
+}
+
+/** The finalizer of a pod that its Job has not counted yet (k8s.io/api, batch/v1 JobTrackingFinalizer). */
+const JOB_FINALIZER = 'batch.kubernetes.io/job-tracking'
+
+function isCounted({ metadata }: Pod): boolean {
+  return metadata.finalizers?.includes(JOB_FINALIZER) ?? false
+}
+
+/** Whether the Job of a pod does not count it any more. It must not run: the Job would not notice its success, and run another one. */
+function isUncounted(pod: Pod): boolean {
+  const isOfJob = pod.metadata.ownerReferences?.some(
+    ({ apiVersion, kind, controller }) => controller && kind === 'Job' && apiVersion === 'batch/v1',
+  )
+  return isOfJob === true && !isCounted(pod)
+}
+
+/**
+ * Removes the finalizer of its Job from a pod. A Job counts each deleted pod with it as failed (pkg/controller/job, isPodFailed). So one change
+ * of the data could end a Job with many pods. A pod without the finalizer is replaced and not counted.
+ */
+function uncount(pod: Pod): Action {
+  const finalizers = pod.metadata.finalizers?.filter((finalizer) => finalizer !== JOB_FINALIZER)
+  return patchOf(pods, pod, { metadata: { finalizers } })
 }
 
 function release(pod: Pod, { affinity }: PodSpec): Action {
