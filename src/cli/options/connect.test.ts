@@ -273,6 +273,7 @@ describe('credentials that cannot be read:', () => {
   const plugin = (command: string, ...args: string[]) => ({
     user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command, args, interactiveMode: 'Never' } },
   })
+  const provider = (config: object) => ({ user: { 'auth-provider': config } })
   const statusWith = (given: { cluster?: object; user?: object }, io?: Parameters<typeof runWords>[1]) => {
     const config = {
       apiVersion: 'v1',
@@ -291,6 +292,28 @@ describe('credentials that cannot be read:', () => {
     { given: plugin('false'), want: 'credential plugin false: it failed' },
     { given: plugin('echo', 'none'), want: 'credential plugin echo: it did not print JSON' },
     { given: { cluster: { 'certificate-authority': '/none/ca.crt' } }, want: '/none/ca.crt does not exist' },
+    { given: provider({ name: 'removed' }), want: 'auth-provider removed of user hub: it gives no valid token' },
+    {
+      given: provider({ name: 'oidc', config: { 'id-token': 'e30.eyJleHAiOjF9.c2ln' } }),
+      want: 'auth-provider oidc of user hub: it gives no valid token',
+    },
+    {
+      given: provider({ name: 'oidc', config: { 'id-token': 'c2VjcmV0.e30.c2ln' } }),
+      want: 'auth-provider oidc of user hub: its token cannot be read',
+    },
+    { given: provider({ name: 'azure', config: {} }), want: 'auth-provider azure of user hub: Token is expired!' },
+    {
+      given: { cluster: { 'proxy-url': 'http://me:secret@127.0.0.1:1' } },
+      want: 'proxy-url 127.0.0.1:1 is not reachable: connect ECONNREFUSED 127.0.0.1:1',
+    },
+    {
+      given: { cluster: { 'proxy-url': 'http://proxy.invalid:3128' } },
+      want: 'proxy-url proxy.invalid:3128 is not reachable: getaddrinfo ENOTFOUND proxy.invalid',
+    },
+    {
+      given: { cluster: { 'proxy-url': 'socks5h://127.0.0.1:1' } },
+      want: 'proxy-url of the kubeconfig has another scheme; use http, https or socks5',
+    },
   ])('$want', async ({ given, want }) => {
     expect(await statusWith(given)).toEqual({
       status: 1,

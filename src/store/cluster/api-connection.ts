@@ -104,7 +104,7 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     })
     const response = await sent.catch((error: unknown) => {
       observe({ method, host, code: '<error>' })
-      throw error
+      throw explainProxy(error, credentials.transport.proxyUrl)
     })
     observe({ method, host, code: String(response.statusCode) })
     if (response.statusCode < 300) return response.body
@@ -152,6 +152,14 @@ export function createConnection(source: CredentialSource, observe: RequestObser
     },
     close: () => transport.close(),
   }
+}
+
+/** Names the proxy in an error of the connection to it: the address of the API server is not the reason. Its URL may have a password. */
+function explainProxy(error: unknown, proxyUrl: string | undefined): unknown {
+  const { syscall, code, message } = error as NodeJS.ErrnoException
+  const isOfProxy = syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT'
+  if (proxyUrl === undefined || !isOfProxy) return error
+  return new Error(`proxy-url ${new URL(proxyUrl).host} is not reachable: ${message || code}`, { cause: error })
 }
 
 /** Adds the request to an error. An error for a refused connection to several addresses has a code, but no message. */

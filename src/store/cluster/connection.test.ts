@@ -229,6 +229,16 @@ describe('a connection', () => {
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second'])
   })
 
+  test('sends nothing without a token in the token file', async () => {
+    const server = await serve({})
+    const tokenFile = join(directory, 'empty-token')
+    await writeFile(tokenFile, '\n')
+    const kubeconfig = await writeConfig(server.url, { tokenFile })
+
+    await expect(get({ kubeconfig })).rejects.toThrow(`token file ${tokenFile}: it gives no valid token`)
+    expect(server.requests).toEqual([])
+  })
+
   test('sends requests as the user and the groups that the kubeconfig names', async () => {
     const server = await serve({})
     await get({ kubeconfig: await writeConfig(server.url, { token: 'a', as: 'jane', 'as-groups': ['sales', 'eu'] }) })
@@ -615,6 +625,15 @@ describe('the error for an invalid kubeconfig names the file and the problem:', 
       name: 'without the user',
       text: JSON.stringify({ 'current-context': 'x', contexts: [context], clusters: [cluster] }),
       want: 'names user u, which is missing',
+    },
+    {
+      name: 'with a namespace that YAML reads as a number',
+      text: JSON.stringify({
+        'current-context': 'x',
+        contexts: [{ name: 'x', context: { cluster: 'c', namespace: 1234 } }],
+        clusters: [cluster],
+      }),
+      want: 'namespace 1234 of context x is no text; write it in quotes',
     },
     {
       name: 'with a server that is not a URL',

@@ -154,16 +154,29 @@ function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): Cre
   const isMissing = code === 'ENOENT'
   let problem = firstCharacters(message.trim(), MAX_PLUGIN_MESSAGE)
   if (isMissing) problem = syscall.startsWith('spawn') ? 'it is not on the PATH' : `${path} does not exist`
-  if (error instanceof SyntaxError) problem = 'it did not print JSON'
+  // The message of a parser may quote the token of an auth-provider.
+  if (error instanceof SyntaxError) problem = exec ? 'it did not print JSON' : 'its token cannot be read'
   // client-node reads the status without a check.
   if (exec && error instanceof TypeError) problem = NO_CREDENTIALS
-  const subject = exec && syscall !== 'open' ? `credential plugin ${exec.command}: ` : ''
+  const subject = syscall === 'open' ? '' : credentialSubject(exec, config.getCurrentUser())
   return new CredentialsError(printable(`${subject}${problem || 'it failed'}`), { cause: error })
+}
+
+/** What gives the credentials of a user, for the begin of a message. */
+function credentialSubject(exec: { command?: string } | undefined, user: User | null): string {
+  if (exec) return `credential plugin ${exec.command}: `
+  const { name, config } = (user?.authProvider ?? {}) as { name?: string; config?: { tokenFile?: string } }
+  // client-node reads a file of a token as a provider too.
+  if (config?.tokenFile) return `token file ${config.tokenFile}: `
+  return name === undefined ? '' : `auth-provider ${name} of user ${user?.name}: `
 }
 
 /** The most characters of what a plugin wrote to its standard error: each retry logs them. */
 const MAX_PLUGIN_MESSAGE = 1000
 const NO_CREDENTIALS = 'it printed neither a token nor a client certificate'
+const NO_TOKEN = 'it gives no valid token'
+/** The header of an empty file, after its spaces were removed. */
+const EMPTY_TOKEN = /^(Bearer)?$/
 
 /** Returns why the certificate of a user cannot be used. OpenSSL says neither whose it is nor whether it is the key. */
 function clientCertificateFault(
@@ -199,7 +212,9 @@ async function readCredentials(
   const headers = readHeaders(options)
   const { exec, authProvider } = config.getCurrentUser() ?? {}
   // As in client-go. Without a check, the requests would be anonymous.
-  if (exec && !headers['authorization'] && !options.cert) throw credentialsError(config, new Error(NO_CREDENTIALS))
+  const { authorization = '' } = headers
+  if (exec && authorization === '' && !options.cert) throw credentialsError(config, new Error(NO_CREDENTIALS))
+  if (authProvider && EMPTY_TOKEN.test(authorization)) throw credentialsError(config, new Error(NO_TOKEN))
   const tls = readTls(options as Tls, cluster, config.getCurrentUser() ?? undefined)
   return { headers, impersonation, transport: { tls, ...proxy }, isRenewed: Boolean(exec ?? authProvider) }
 }

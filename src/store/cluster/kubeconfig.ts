@@ -200,6 +200,11 @@ function checkConfig(config: KubeConfig, file: string): void {
     const known = config.contexts.map((candidate) => candidate.name).join(', ') || 'none'
     throw new ConnectionConfigError(`kubeconfig ${file} has no context ${name} (it has: ${known})`)
   }
+  if (typeof (context.namespace ?? '') !== 'string') {
+    throw new ConnectionConfigError(
+      `kubeconfig ${file}: namespace ${context.namespace} of context ${name} is no text; write it in quotes`,
+    )
+  }
   const cluster = config.getCurrentCluster()
   if (cluster === null) {
     throw new ConnectionConfigError(

@@ -56,7 +56,7 @@ function createAgent(options: ApiTransportOptions): Dispatcher {
   const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 }
   const proxyUrl = options.proxyUrl
   if (proxyUrl === undefined) return new Agent({ ...common, connect })
-  if (/^socks5h?:/.test(proxyUrl)) return new Socks5ProxyAgent(proxyUrl, { ...common, requestTls: options.tls })
+  if (/^socks5:/.test(proxyUrl)) return new Socks5ProxyAgent(proxyUrl, { ...common, requestTls: options.tls })
   if (/^https?:/.test(proxyUrl)) return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: options.tls })
   // The URL itself is not shown: it may have a password.
   throw new Error('proxy-url of the kubeconfig has another scheme; use http, https or socks5')
