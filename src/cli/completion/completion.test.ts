@@ -117,6 +117,13 @@ describe('the last word is completed', () => {
   })
 })
 
+test('a name that a shell would run or split is not offered', async () => {
+  const hostile = ['$(touch b)', '`touch b`', ';b', ' b', '\nb', '\tb', '\u001b[31m', "'b", '>b', '*', '~b', '!b']
+  const names = [...hostile.map((end) => `a${end}`), 'a-b.c']
+  const folder = makeFolder({ 'claims.yaml': names.map((name) => makeClaim({}, { name })) })
+  expect((await complete('explain', '--folder', folder, 'dsc/')).values).toEqual(['dsc/a-b.c'])
+})
+
 describe('names of a hub', () => {
   async function startHub() {
     const hub = await startFakeApiServer([dataSourceClaims, namespaces])
@@ -127,7 +134,10 @@ describe('names of a hub', () => {
       'current-context': name,
       clusters: [{ name, cluster: { server: hub.url } }],
       users: [{ name, user: {} }],
-      contexts: [name, 'spare'].map((context) => ({ name: context, context: { cluster: name, user: name } })),
+      contexts: [name, 'spare', 's:p@q/r', 's$(p)'].map((context) => ({
+        name: context,
+        context: { cluster: name, user: name },
+      })),
     }
     return { hub, file: join(makeFolder({ hub: kubeconfig }), 'hub') }
   }
@@ -154,7 +164,7 @@ describe('names of a hub', () => {
     const { hub, file } = await startHub()
     hub.put(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
     expect(await readNamesOf(file, 'namespaces')).toEqual(['shop'])
-    expect((await complete('status', '--kubeconfig', file, '--context', 's')).values).toEqual(['spare'])
+    expect((await complete('status', '--kubeconfig', file, '--context', 's')).values).toEqual(['spare', 's:p@q/r'])
   })
 
   test('are left out if the API server does not answer in time', async () => {

@@ -1,4 +1,5 @@
 /** `lodestone __complete WORDS…`: the hidden command that completion scripts call. It prints candidates, then a directive. */
+import { shellWord } from '../../base/shell-word.ts'
 import type { Command, CommandIo } from '../command.ts'
 import { type Candidate, completeWord, DIRECTIVES, splitOption } from './complete.ts'
 
@@ -16,8 +17,10 @@ export async function runComplete(given: readonly string[], io: CommandIo, comma
   const words = given.map((word) => expand(word, io.env))
   const { value: word } = splitOption(words.at(-1) ?? '')
   const { candidates, directive } = await complete(words, io, commands)
+  // bash writes a value unquoted into the command line, and would run the commands in it. Names of contexts, of Roles, and of objects in a
+  // folder may have any character.
   const lines = candidates
-    .filter(({ value }) => value.startsWith(word))
+    .filter(({ value }) => value.startsWith(word) && shellWord(value) === value)
     .map(({ value, description }) => (description ? `${value}\t${description}` : value))
   io.stdout.write([...lines, `:${directive}`, ''].join('\n'))
   return 0
