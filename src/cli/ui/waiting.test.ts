@@ -49,6 +49,22 @@ test('the longest wait is first, and a wait without a known begin is last', () =
   expect(rows({ holds }).map(({ object }) => object.name)).toEqual(['long', 'short', 'predicted'])
 })
 
+test('a command quotes names that a shell would run', () => {
+  const system = { name: 'a; touch b', sources: 1, staleSources: 0, health: 'Unhealthy' as const }
+  const hostile = { ...workload, name: '$(touch b)' }
+  const held = rows({ holds: [hold()], claims: [claim({ system: system.name })], systems: [system] })
+  const lists = {
+    holds: [hold({ workload: hostile, reason: 'DataLost' })],
+    volumes: [volume({ volumeManager: '`b`' })],
+  }
+
+  expect([...held, ...rows(lists)].map(({ remedy }) => remedy?.command)).toEqual([
+    "lodestone status --system 'a; touch b'",
+    "lodestone explain 'Deployment/$(touch b)' -n demo",
+    "kubectl describe vmgr '`b`' -n demo",
+  ])
+})
+
 describe('the remedy of a hold', () => {
   test.each<{ name: string; lists: Partial<StatusReport>; text: string; command: string }>([
     {

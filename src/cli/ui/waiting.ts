@@ -1,6 +1,7 @@
 /** What waits, and what a user can do about it: the first list of the page. */
 import { groupOf, kindWord, objectKey } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { shellWord } from '../../base/shell-word.ts'
 import { workloadKey, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ClaimReport, HoldReport, StatusReport, SystemReport, VolumeReport } from '../status/report.ts'
@@ -113,13 +114,13 @@ function locateData({ workload, claim, system }: Wait): Remedy {
   if (claim?.location === 'NotPermitted') {
     return {
       text: 'permit the claim, or create it in the namespace of the workload',
-      command: `kubectl describe dsc ${claim.name} -n ${claim.namespace}`,
+      command: commandOf('kubectl describe dsc', [claim.name, '-n', claim.namespace]),
     }
   }
   if (system?.health === 'Unhealthy') {
     return {
       text: `wait until data system ${system.name} answers again, or repair it`,
-      command: `lodestone status --system ${system.name}`,
+      command: commandOf('lodestone status --system', [system.name]),
     }
   }
   if (claim && claim.source === undefined) {
@@ -144,14 +145,20 @@ function volumeRow(volume: VolumeReport): WaitingRow {
     message: message ?? `volume ${id} is ${state}`,
     remedy: {
       text: 'the status of the VolumeManager has each replica with its reason',
-      command: `kubectl describe vmgr ${name} -n ${namespace}`,
+      command: commandOf('kubectl describe vmgr', [name, '-n', namespace]),
     },
   }
 }
 
 function explainCommand(object: NamedObject): string {
   const { namespace, name } = object
-  return `lodestone explain ${kindWord(object)}/${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
+  const inNamespace = namespace === undefined ? [] : ['-n', namespace]
+  return commandOf('lodestone explain', [`${kindWord(object)}/${name}`, ...inNamespace])
+}
+
+/** Returns a command that a reader may paste into a shell. Data systems, and names in a folder, may have any character. */
+function commandOf(command: string, words: readonly string[]): string {
+  return [command, ...words.map(shellWord)].join(' ')
 }
 
 const NEVER = '~'
