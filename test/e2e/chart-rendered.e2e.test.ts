@@ -681,18 +681,33 @@ test('with cert-manager, Lodestone serves its certificate without a right to Sec
   expect(fieldOf('member', 'Certificate/lodestone-tls', 'spec.dnsNames')).toContain(`lodestone.${namespace}.svc`)
 })
 
-test('the certificate of cert-manager names the host of the URL without its final dot', async () => {
+test.each([
+  { url: 'https://admission.example.org.', hosts: undefined, names: ['admission.example.org'], addresses: [] },
+  {
+    url: 'https://10.0.0.7:9443',
+    hosts: ['balancer.example.org.', '*.example.net', 'fd00::7', '10.0.0.7'],
+    names: ['balancer.example.org', '*.example.net'],
+    addresses: ['10.0.0.7', 'fd00::7'],
+  },
+])('the certificate of cert-manager names the host of $url, and those of `hosts`', async (given) => {
+  const { url, hosts, names, addresses } = given
   const values = {
     certManager: { enabled: true },
-    registration: { mode: 'url', url: 'https://admission.example.org.' },
+    registration: { mode: 'url', url },
+    ...(hosts && { config: { certificates: { hosts } } }),
   }
   const { stdout } = await helm.run(['template', 'lodestone', chart, '--kube-version', '1.35.0'], values)
   const certificates = parseAllDocuments(stdout).map(
-    (document) => document.toJS() as { spec?: { dnsNames?: string[] } },
+    (document) => document.toJS() as { spec?: { dnsNames?: string[]; ipAddresses?: string[] } },
   )
-  const names = certificates.flatMap((object) => object?.spec?.dnsNames ?? [])
+  const service = `lodestone.${namespace}.svc`
 
-  expect(names.filter((name) => name.includes('example.org'))).toEqual(['admission.example.org'])
+  expect(certificates.flatMap((object) => object?.spec?.dnsNames ?? [])).toEqual([
+    service,
+    `${service}.cluster.local`,
+    ...names,
+  ])
+  expect(certificates.flatMap((object) => object?.spec?.ipAddresses ?? [])).toEqual(addresses)
 })
 
 // A certificate keeps the CA that signed it. API servers reject it when that CA has ended.
