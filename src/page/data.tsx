@@ -3,7 +3,7 @@
 import { formatBytes } from '../base/quantity.ts'
 import type { ClusterRow } from '../cli/ui/lists.ts'
 import { fetchClusters, type Row } from './api.ts'
-import { compareNames, describeOtherClusters, joinNames } from './names.ts'
+import { compareNames, describeOtherClusters, isFiltered, joinNames } from './names.ts'
 import { Age, ListView, ObjectLink, State, Table } from './parts.tsx'
 import { changeQuery } from './route.ts'
 import { useList, useLoaded } from './use-list.ts'
@@ -30,7 +30,7 @@ export function Data({ query, version, now }: ViewInput) {
         </select>
       </label>
       <Legend />
-      <ListView loaded={loaded} selected={query['state']} empty={<NoData />}>
+      <ListView loaded={loaded} selected={query['state']} empty={isFiltered(query) ? <NoMatch /> : <NoData />}>
         {(rows: Row<'sources'>[]) => <Matrix rows={rows} columns={columns} now={now} />}
       </ListView>
     </>
@@ -156,6 +156,10 @@ function Dot({ row, cluster, largest }: { row: Row<'sources'>; cluster: string; 
       title={words}
     />
   )
+}
+
+function NoMatch() {
+  return <p class="large">No DataSource matches.</p>
 }
 
 function NoData() {

@@ -3,6 +3,7 @@
 import { formatAge } from '../base/time/duration.ts'
 import type { Row } from './api.ts'
 import { Past, useHistory } from './decision-history.tsx'
+import { isFiltered } from './names.ts'
 import { Age, ListView, ObjectLink, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
@@ -21,21 +22,16 @@ export function Moves({ query, version, now }: ViewInput) {
   const loaded = useList('moves', query, version('moves'))
   const history = useHistory(query['namespace'], version('moves'), now)
   // The budget is that of all namespaces, and the first page has what is due.
-  const isFiltered = Object.values(query).some(Boolean)
+  const isWhole = !Object.values(query).some(Boolean)
   return (
     <>
-      {!isFiltered && loaded.data && history.data && (
+      {isWhole && loaded.data && history.data && (
         <Budget rows={loaded.data.items} max={history.data.maxMovesPerMinute} now={now} />
       )}
       <ListView
         loaded={loaded}
         selected={query['state']}
-        empty={
-          <>
-            <p class="large">No workload moves.</p>
-            <p>A workload is listed here when a decision has placed it. A folder has no decisions, but predictions.</p>
-          </>
-        }
+        empty={isFiltered(query) ? <p class="large">No workload matches.</p> : <NothingMoves />}
       >
         {(rows: Row<'moves'>[]) => (
           <Table label="Moves" titles={['Workload', 'Move', 'When', 'Runs in', 'Why']}>
@@ -61,6 +57,15 @@ export function Moves({ query, version, now }: ViewInput) {
         )}
       </ListView>
       <Past {...history} now={now} />
+    </>
+  )
+}
+
+function NothingMoves() {
+  return (
+    <>
+      <p class="large">No workload moves.</p>
+      <p>A workload is listed here when a decision has placed it. A folder has no decisions, but predictions.</p>
     </>
   )
 }

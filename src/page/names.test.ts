@@ -1,6 +1,6 @@
 /** Tests how the page shows lists of names, and the place of a page in its list. */
 import { expect, test } from 'vitest'
-import { describeOtherClusters, joinNames, placeOfPage } from './names.ts'
+import { describeOtherClusters, isFiltered, joinNames, placeOfPage } from './names.ts'
 
 const many = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 
@@ -17,6 +17,11 @@ test('clusters of a source without a column are named', () => {
   expect(describeOtherClusters(['a', 'typo'], columns)).toBe('in typo: not in the list of clusters')
   expect(describeOtherClusters(['b'], columns)).toBeUndefined()
   expect(describeOtherClusters(undefined, columns)).toBeUndefined()
+})
+
+test('only a filter makes an empty list say nothing about the fleet', () => {
+  expect([{ search: 'a' }, { namespace: 'a' }, { state: 'a' }, { system: 'a' }].map(isFiltered)).not.toContain(false)
+  expect(isFiltered({ sort: 'bytes', order: 'desc', offset: '100', search: undefined })).toBe(false)
 })
 
 test('the buttons of a list lead to its pages', () => {

@@ -22,6 +22,13 @@ export function describeOtherClusters(
   return others.length === 0 ? undefined : `in ${joinNames(others)}: not in the list of clusters`
 }
 
+const FILTERS = ['namespace', 'search', 'state', 'system']
+
+/** Whether the address selects rows: then an empty list says nothing about the fleet. */
+export function isFiltered(query: Readonly<Record<string, string | undefined>>): boolean {
+  return FILTERS.some((name) => query[name])
+}
+
 /** What the buttons of a list lead to. */
 export interface PagePlace {
   /** The rows in words. */

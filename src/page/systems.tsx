@@ -1,5 +1,6 @@
 /** Data systems: whether they answer, and what depends on them. */
 import type { Row } from './api.ts'
+import { isFiltered } from './names.ts'
 import { Age, ListView, State, Table, type Tone } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
@@ -18,12 +19,7 @@ export function Systems({ query, version, now }: ViewInput) {
     <ListView
       loaded={loaded}
       selected={query['state']}
-      empty={
-        <>
-          <p class="large">No data system is known.</p>
-          <p>With data systems, Lodestone finds the locations of data itself: see docs/guides/data-systems.md.</p>
-        </>
-      }
+      empty={isFiltered(query) ? <p class="large">No data system matches.</p> : <NoSystem />}
     >
       {(rows: Row<'systems'>[]) => (
         <Table label="Data systems" titles={['System', 'Health', 'Since', 'Sources', 'Old answers', 'Problem']}>
@@ -44,5 +40,14 @@ export function Systems({ query, version, now }: ViewInput) {
         </Table>
       )}
     </ListView>
+  )
+}
+
+function NoSystem() {
+  return (
+    <>
+      <p class="large">No data system is known.</p>
+      <p>With data systems, Lodestone finds the locations of data itself: see docs/guides/data-systems.md.</p>
+    </>
   )
 }

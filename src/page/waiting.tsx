@@ -1,10 +1,9 @@
 /** What waits, longest first: why, since when, and what ends it. */
 import type { Row } from './api.ts'
+import { isFiltered } from './names.ts'
 import { Age, CommandLine, ListView, ObjectLink } from './parts.tsx'
 import { useList } from './use-list.ts'
 import type { ViewInput } from './view-input.ts'
-
-const FILTERS = ['namespace', 'search', 'state']
 
 export function Waiting({ query, version, now }: ViewInput) {
   const loaded = useList('waiting', query, version('waiting'))
@@ -13,7 +12,7 @@ export function Waiting({ query, version, now }: ViewInput) {
     <ListView
       loaded={loaded}
       selected={query['state']}
-      empty={<NothingWaits isFiltered={FILTERS.some((name) => query[name])} />}
+      empty={isFiltered(query) ? <p>Nothing that matches the filter waits.</p> : <NothingWaits />}
     >
       {(rows: Row<'waiting'>[]) => (
         <ol class="waits">
@@ -58,8 +57,7 @@ function Wait({ row, now, longest }: { row: Row<'waiting'>; now: number; longest
   )
 }
 
-function NothingWaits({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <p>Nothing that matches the filter waits.</p>
+function NothingWaits() {
   return (
     <>
       <p class="large">Nothing waits.</p>

@@ -72,6 +72,17 @@ test('a link to a filtered view shows another reader the same, and survives a re
   await page.getByRole('link', { name: 'demo/orders' }).waitFor()
 })
 
+test.each([
+  { path: '/data?search=no+such', text: 'No DataSource matches.' },
+  { path: '/systems?search=no+such', text: 'No data system matches.' },
+  { path: '/moves?search=no+such', text: 'No workload matches.' },
+  { path: '/waiting?search=no+such', text: 'Nothing that matches the filter waits.' },
+])('a filter without a row says so, and not that there is none: $path', async ({ path, text }) => {
+  const { page } = await open()
+  await show(page, path)
+  await page.getByText(text).waitFor()
+})
+
 test('the page can be used by keyboard alone', async () => {
   const { page } = await open()
   await page.getByText('Nothing waits.').waitFor()
