@@ -6,6 +6,7 @@ import { queryError } from '../locality.suite.ts'
 import { openBodyReader } from './body.ts'
 
 const MIB = 1024 * 1024
+const never = new AbortController().signal
 const zipped = gzipSync('{"a":1}')
 
 async function* chunks(...parts: (Uint8Array | string)[]): AsyncGenerator<Uint8Array> {
@@ -13,7 +14,7 @@ async function* chunks(...parts: (Uint8Array | string)[]): AsyncGenerator<Uint8A
 }
 
 const read = (encoding: string | undefined, ...parts: (Uint8Array | string)[]) =>
-  openBodyReader().read(chunks(...parts), encoding, 'GET http://x/')
+  openBodyReader().read(chunks(...parts), encoding, 'GET http://x/', never)
 
 test.each([
   { name: 'a plain body', encoding: undefined, parts: ['{"a"', ':1}'] },
@@ -60,35 +61,87 @@ test('the largest allowed body is read', async () => {
   expect((await read('gzip', gzipSync(Buffer.alloc(8 * MIB, 'a')))).length).toBe(8 * MIB)
 })
 
-test('concurrent bodies have a common limit, and finished ones do not count', async () => {
-  const reader = openBodyReader()
-  const gate = Promise.withResolvers<void>()
-  async function* slow() {
-    yield Buffer.alloc(7 * MIB)
-    await gate.promise
+/** A body of 7 MiB that tells how many of its bytes were read. */
+async function* largeBody(tell: (bytes: number) => void, mayEnd: Promise<void> = Promise.resolve()) {
+  const chunk = Buffer.alloc(64 * 1024, 'a')
+  for (let bytes = 0; bytes < 7 * MIB; bytes += chunk.length) {
+    tell(chunk.length)
+    yield chunk
   }
-  const large = Array.from({ length: 4 }, () => reader.read(slow(), undefined, 'GET http://x/'))
-  await nextTurn()
+  await mayEnd
+}
 
-  const error = await queryError(reader.read(chunks(Buffer.alloc(5 * MIB)), undefined, 'GET http://x/'))
+test('large bodies that do not fit into the memory together are read one by one', async () => {
+  const reader = openBodyReader()
+  let bytes = 0
+  let most = 0
+  const read = async () => {
+    const body = largeBody((more) => {
+      bytes += more
+      most = Math.max(most, bytes)
+    })
+    const text = await reader.read(body, undefined, 'GET http://x/', never)
+    bytes -= text.length
+    return text.length
+  }
 
-  expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('larger than 32 MiB') })
-  gate.resolve()
-  await Promise.all(large)
-  expect(await reader.read(chunks(Buffer.alloc(5 * MIB, 'a')), undefined, 'GET http://x/')).toHaveLength(5 * MIB)
+  expect(await Promise.all(Array.from({ length: 6 }, read))).toEqual(Array(6).fill(7 * MIB))
+  expect(most).toBeLessThanOrEqual(32 * MIB)
 })
 
-test('concurrent bodies have the common limit after decompression too', async () => {
+test('bodies that are large after decompression are read one by one too', async () => {
   const reader = openBodyReader()
-  const small = gzipSync(Buffer.alloc(7 * MIB, 'a'))
+  const zippedBody = gzipSync(Buffer.alloc(7 * MIB, 'a'))
+  const texts = Array.from({ length: 6 }, () => reader.read(chunks(zippedBody), 'gzip', 'GET http://x/', never))
+  for (const text of await Promise.all(texts)) expect(text).toHaveLength(7 * MIB)
+})
 
-  const read = await Promise.allSettled(
-    Array.from({ length: 8 }, () => reader.read(chunks(small), 'gzip', 'GET http://x/')),
+test('a small body, such as a token, does not wait for large ones', async () => {
+  const reader = openBodyReader()
+  const gate = Promise.withResolvers<void>()
+  const large = Array.from({ length: 4 }, () =>
+    reader.read(
+      largeBody(() => undefined, gate.promise),
+      undefined,
+      'GET http://x/',
+      never,
+    ),
   )
+  await nextTurn()
 
-  const refused = read.filter((one) => one.status === 'rejected')
-  expect(refused[0]?.reason).toMatchObject({ code: 'unavailable', message: expect.stringContaining('than 32 MiB') })
-  expect(await reader.read(chunks(small), 'gzip', 'GET http://x/')).toHaveLength(7 * MIB)
+  expect(await reader.read(chunks('{"a"', ':1}'), undefined, 'POST http://x/', never)).toBe('{"a":1}')
+
+  gate.resolve()
+  await Promise.all(large)
+})
+
+test('a body whose request ends while it waits makes room for others', async () => {
+  const reader = openBodyReader()
+  const gate = Promise.withResolvers<void>()
+  const stuck = reader.read(
+    largeBody(() => undefined, gate.promise),
+    undefined,
+    'GET http://x/',
+    never,
+  )
+  const ending = new AbortController()
+  const late = new Error('too late')
+  const waiting = Array.from({ length: 3 }, () =>
+    reader.read(
+      largeBody(() => undefined),
+      undefined,
+      'GET http://x/',
+      ending.signal,
+    ),
+  )
+  await nextTurn()
+  ending.abort(late)
+  for (const ended of await Promise.allSettled(waiting)) expect(ended).toEqual({ status: 'rejected', reason: late })
+
+  expect(await reader.read(chunks(Buffer.alloc(7 * MIB, 'a')), undefined, 'GET http://x/', never)).toHaveLength(7 * MIB)
+
+  gate.resolve()
+  await stuck
 })
 
 function broken(bytes: Buffer): Buffer {

@@ -64,7 +64,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
           signal: limited,
         })
         const flat = flatten(headers)
-        const text = await bodies.read(body, flat['content-encoding'], what)
+        const text = await bodies.read(body, flat['content-encoding'], what, limited)
         return { what, status: statusCode, headers: flat, text }
       })
     } catch (error) {
