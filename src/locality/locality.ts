@@ -85,6 +85,9 @@ export interface System {
 /** The currently configured systems. */
 export interface Systems {
   get(system: string): System | undefined
-  /** Calls `listener` with the names of systems whose configuration or health changed. Returns a function that unsubscribes. */
+  /**
+   * Calls `listener` with the names of systems whose configuration or health changed, also after the first check. Returns a function that
+   * unsubscribes.
+   */
   subscribe(listener: (systems: readonly string[]) => void): () => void
 }

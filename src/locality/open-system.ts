@@ -32,7 +32,7 @@ export interface OpenSystemInput {
   clusters: () => readonly Cluster[]
   observer: SystemsObserver
   clock: Clock
-  /** Called when the system becomes unhealthy or healthy. */
+  /** Called after the first check, and when the system becomes unhealthy or healthy. */
   healthChanged(): void
 }
 
@@ -51,13 +51,13 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
 
   async function check(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const wasUnhealthy = health.state === 'unhealthy'
+      const before = health.state
       // A healthy system is checked with retries, so that one lost connection does not make it unhealthy.
-      const policy = wasUnhealthy ? { ...config.retry, maxRetries: 0 } : config.retry
+      const policy = before === 'unhealthy' ? { ...config.retry, maxRetries: 0 } : config.retry
       const attempt = (signal: AbortSignal) => withRetries(policy, clock, signal, () => inner.health(signal))
       health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
-      const isUnhealthy = health.state === 'unhealthy'
-      if (isUnhealthy !== wasUnhealthy && !stopping.signal.aborted) input.healthChanged()
+      // The first result counts too: the status of sources may have that of an earlier process.
+      if (health.state !== before && !stopping.signal.aborted) input.healthChanged()
       await sleep(clock, spreadInterval(HEALTH_INTERVAL_MS, clock.random()), stopping.signal)
     }
   }

@@ -128,21 +128,23 @@ describe('hot reload', () => {
   })
 
   test('subscribers are called with the changed systems, once for each change', async () => {
+    // The first check would be another change.
+    server.fault = () => 'hang'
     await write('amoro', amoro())
     const opened = await open()
     const heard: (readonly string[])[] = []
     const end = opened.subscribe((names) => heard.push(names))
     await opened.reload()
     await write('amoro', amoro('m2'))
-    await write('archive', 'system: static')
+    await write('archive', amoro('m2', { system: 'archive', plugin: 'amoro' }))
     await opened.reload()
     await unlink(join(directory, 'amoro'))
     await opened.reload()
     end()
     await unlink(join(directory, 'archive'))
     await opened.reload()
-    expect(heard).toEqual([['amoro', 'static'], ['amoro']])
-    expect(told.slice(-2)).toEqual(['removed amoro', 'removed static'])
+    expect(heard).toEqual([['amoro', 'archive'], ['amoro']])
+    expect(told.slice(-2)).toEqual(['removed amoro', 'removed archive'])
     expect(opened.get('amoro')).toBeUndefined()
   })
 
@@ -322,6 +324,22 @@ describe('health', () => {
         .toBe(want)
     }
     expect(heard).toEqual([['amoro'], ['amoro']])
+  })
+
+  test('subscribers are called after the first check too', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { serve } = server
+    server.serve = async (request) => {
+      await gate.promise
+      return serve(request)
+    }
+    await write('amoro', amoro())
+    const opened = await open()
+    const heard: (readonly string[])[] = []
+    opened.subscribe((names) => heard.push(names))
+    gate.resolve()
+    await expect.poll(() => opened.list()[0]?.health.state).toBe('healthy')
+    expect(heard).toEqual([['amoro']])
   })
 
   test('stop ends a check without a response, and closes its connection', async () => {
