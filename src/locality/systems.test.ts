@@ -1,4 +1,5 @@
 /** Tests the folder of configurations: the systems in use and the reports after each change. */
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { TestClock } from '../base/time/clock.fake.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { type ConfigMap, configMapSource, folderSource } from './config/source.ts'
 import { DataServer } from './http/data-server.fake.ts'
+import { selfSigned } from './http/self-signed.fake.ts'
 import { type OpenedSystems, openSystems, type SystemsInput } from './systems.ts'
 
 const never = new AbortController().signal
@@ -240,6 +242,43 @@ describe('hot reload', () => {
     const opened = await open()
     expect(opened.get('amoro')).toBeUndefined()
     expect(told).toContain('/amoro: endpoint.tls.caFile: /.ca.crt: has no certificate in PEM form')
+  })
+
+  test('a client certificate that no connection can use does not replace the last one', async () => {
+    const { cert, key } = selfSigned('localhost')
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const { privateKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = { type: 'pkcs8', format: 'pem' } as const
+    const broken = cert.replace(/\n[^-\n]{4}/, '\nAAAA')
+    const pair = async (certText: string, keyText: string) => {
+      await write('.tls.crt', certText)
+      await write('.tls.key', keyText)
+    }
+    await pair(cert, key)
+    const tls = { certFile: '.tls.crt', keyFile: '.tls.key' }
+    await write('amoro', amoro('m1', { endpoint: { url: server.url, tls } }))
+    const opened = await open()
+    const first = opened.get('amoro')
+    expect(first).toBeDefined()
+    for (const [certText, keyText] of [
+      [cert, privateKey.export(pem)],
+      [cert, other.export(pem)],
+      [cert, privateKey.export({ ...pem, cipher: 'aes-256-cbc', passphrase: 'secret' })],
+      [broken, key],
+    ] as [string, string][]) {
+      await pair(certText, keyText)
+      await opened.reload()
+      expect(opened.get('amoro')).toBe(first)
+    }
+    expect(told).toEqual([
+      'loaded amoro',
+      '/amoro: endpoint.tls.keyFile: /.tls.key: is not the key of the certificate in certFile',
+      '/amoro: endpoint.tls.keyFile: /.tls.key: has no private key in PEM form without a passphrase',
+      '/amoro: endpoint.tls.certFile: /.tls.crt: has an invalid certificate',
+    ])
+    await pair(cert, key)
+    await opened.reload()
+    expect(opened.list()[0]).not.toHaveProperty('configError')
   })
 })
 

@@ -1,12 +1,10 @@
 /** Reads configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
-import { readFile } from 'node:fs/promises'
 import { describeErrors } from '../../base/field-errors.ts'
-import { describeFileError } from '../../base/file-error.ts'
-import { certificateProblem } from '../../base/net/certificate-text.ts'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
-import { duplicateSystem, parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
+import { duplicateSystem, parseSystemConfig, type SystemDefinition } from './config.ts'
 import type { ConfigFile, ConfigSource } from './source.ts'
+import { readTlsFiles } from './tls-files.ts'
 
 export interface ConfigReaderInput {
   source: ConfigSource
@@ -82,7 +80,7 @@ export class ConfigReader {
       const other = files.get(config.system)
       if (other !== undefined) throw new Error(`${file}: ${describeErrors([duplicateSystem(config.system, other)])}`)
       files.set(config.system, file)
-      table.put(file, `${given.text}\n${await readTlsFiles(config, file)}`, config)
+      table.put(file, `${given.text}\n${await readTlsFiles(config.endpoint.tls, file)}`, config)
     } catch (error) {
       // The last valid configuration of this file stays in use.
       problems.set(file, (error as Error).message)
@@ -90,21 +88,4 @@ export class ConfigReader {
         if (entry.file === file) files.set(entry.system, files.get(entry.system) ?? file)
     }
   }
-}
-
-async function readTlsFiles({ endpoint: { tls } }: SystemConfig, file: string): Promise<string> {
-  const keys = ['caFile', 'certFile', 'keyFile'] as const
-  const texts = keys.map(async (key) => {
-    const name = tls[key]
-    if (name === undefined) return ''
-    const text = await readFile(name, 'utf8').catch((cause: Error) => {
-      throw new Error(`${file}: endpoint.tls.${key}: ${name}: ${describeFileError(cause)}`, { cause })
-    })
-    // With an empty file, Node.js trusts the CAs of the system.
-    const isChecked = key === 'certFile' || (key === 'caFile' && text !== '' && !tls.insecureSkipVerify)
-    const problem = isChecked ? certificateProblem(text) : undefined
-    if (problem !== undefined) throw new Error(`${file}: endpoint.tls.${key}: ${name}: ${problem}`)
-    return text
-  })
-  return (await Promise.all(texts)).join('\n')
 }
