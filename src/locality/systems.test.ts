@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Cluster } from '../api/karmada.ts'
 import { defined } from '../base/json.ts'
@@ -227,6 +227,21 @@ describe('hot reload', () => {
     expect(opened.list().map(({ system }) => system)).toEqual(['static'])
   })
 
+  test('a file whose name or text is not UTF-8 is reported, and keeps its last content', async () => {
+    const named = (...bytes: number[]) => Buffer.concat([Buffer.from(join(directory, '/')), Buffer.from(bytes)])
+    await writeFile(named(0x61), 'system: static')
+    const opened = await open()
+    await writeFile(named(0x61), Buffer.from([0x23, 0xe4]))
+    await writeFile(named(0x62, 0xe4), JSON.stringify(amoro()))
+    await opened.reload()
+    expect(opened.list().map(({ system }) => system)).toEqual(['static'])
+    expect(told).toEqual([
+      'loaded static',
+      '/a: is not UTF-8 text; save it as UTF-8',
+      '/b\ufffd: has a name that is not UTF-8; rename it',
+    ])
+  })
+
   test('a missing TLS file is an error of the configuration', async () => {
     const endpoint = { url: server.url, tls: { caFile: 'gone.crt' } }
     await write('amoro', amoro('m1', { endpoint }))
@@ -411,6 +426,23 @@ describe('a ConfigMap that is read from the API server', () => {
     await clock.advance(10_000)
 
     await expect.poll(() => files(opened)).toEqual(['static: ConfigMap data/plugins/static'])
+  })
+
+  test('names files relative to the working directory', async () => {
+    const endpoint = { url: server.url, tls: { caFile: 'no-such-file' } }
+    read = async () => configMap({ amoro: JSON.stringify(amoro('m1', { endpoint })) })
+    await open({ source: source() })
+    const want = `endpoint.tls.caFile: ${resolve('no-such-file')}: no such file or directory`
+    expect(told).toEqual([`ConfigMap data/plugins/amoro: ${want}`])
+  })
+
+  test('has a system for a key with binary data too, and reports one that is not UTF-8', async () => {
+    const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64')
+    const text = base64(...Buffer.from('system: static'))
+    read = async () => ({ ...configMap({}), binaryData: { latin: base64(0x23, 0xe4), static: text } })
+    const opened = await open({ source: source() })
+    expect(files(opened)).toEqual(['static: ConfigMap data/plugins/static'])
+    expect(told).toContain('ConfigMap data/plugins/latin: is not UTF-8 text; save it as UTF-8')
   })
 
   test.each<{ name: string; fails: () => Promise<undefined>; want: string }>([

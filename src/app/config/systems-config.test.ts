@@ -32,7 +32,7 @@ test('the ConfigMap is read from the store', async () => {
   const store = await storeOf([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap, data } as K8sObject])
 
   expect(await systemsSource({ configMap }, store)?.read()).toEqual([
-    { file: 'ConfigMap data/plugins/static', text: 'system: static' },
+    { file: 'ConfigMap data/plugins/static', text: 'system: static', folder: '.' },
   ])
   expect(systemsSource({}, store)).toBeUndefined()
 })

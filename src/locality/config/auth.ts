@@ -1,5 +1,5 @@
 /** Validates and completes `endpoint.auth`: the type, and the source of each secret. */
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined } from '../../base/json.ts'
 import { suggest } from '../../base/suggest.ts'
@@ -29,7 +29,7 @@ const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
 export function completeAuth(
   given: GivenAuth = {},
   allowed: readonly AuthType[],
-  file: string,
+  folder: string,
   errors: FieldError[],
 ): AuthConfig {
   const type = normalizeAuthType(given.type)
@@ -38,7 +38,7 @@ export function completeAuth(
     errors.push({ path: 'endpoint.auth.type', code: 'NotSupported', message })
     return { type: 'none', secrets: {} }
   }
-  const secrets = readSecrets(given, file, errors)
+  const secrets = readSecrets(given, folder, errors)
   // volcano-global has the API key in `token`.
   if (type === 'apikey' && secrets.apiKey === undefined && secrets.token !== undefined) secrets.apiKey = secrets.token
   for (const name of NEEDED[type]) {
@@ -74,7 +74,7 @@ function isOneOf(type: string, allowed: readonly AuthType[]): type is AuthType {
   return (allowed as readonly string[]).includes(type)
 }
 
-function readSecrets(given: GivenAuth, file: string, errors: FieldError[]): Partial<Record<SecretName, Credential>> {
+function readSecrets(given: GivenAuth, folder: string, errors: FieldError[]): Partial<Record<SecretName, Credential>> {
   const secrets: Partial<Record<SecretName, Credential>> = {}
   for (const name of SECRETS) {
     const value = given[name]
@@ -87,7 +87,7 @@ function readSecrets(given: GivenAuth, file: string, errors: FieldError[]): Part
       })
     }
     if (typeof from === 'string' && from !== '') {
-      secrets[name] = { file: resolve(dirname(file), from) }
+      secrets[name] = { file: resolve(folder, from) }
     } else if (typeof value === 'string' && value !== '') {
       secrets[name] = { value }
     }

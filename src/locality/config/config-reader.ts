@@ -76,7 +76,7 @@ export class ConfigReader {
     const { definitions, table } = this.#input
     try {
       if ('problem' in given) throw new Error(`${file}: ${given.problem}`)
-      const config = parseSystemConfig(file, given.text, definitions)
+      const config = parseSystemConfig(file, given.text, definitions, given.folder)
       const other = files.get(config.system)
       if (other !== undefined) throw new Error(`${file}: ${describeErrors([duplicateSystem(config.system, other)])}`)
       files.set(config.system, file)

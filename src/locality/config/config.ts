@@ -1,5 +1,5 @@
 /** Parses the configuration of one data system, a JSON or YAML document. It reports all errors at once, each with its key. */
-
+import { dirname } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { describeErrors, type FieldError } from '../../base/field-errors.ts'
 import { isObject } from '../../base/json.ts'
@@ -70,13 +70,15 @@ const validateTypes = compileSchema(systemSchema)
 /**
  * Parses the configuration of a system.
  *
- * @param file the name of the document in errors; relative file names in it are relative to its folder
+ * @param file the name of the document in errors
+ * @param folder to which relative file names in it are relative; by default that of the document
  * @throws SystemConfigError
  */
 export function parseSystemConfig(
   file: string,
   text: string,
   definitions: Readonly<Record<string, SystemDefinition>>,
+  folder = dirname(file),
 ): SystemConfig {
   const foreign = readVolcanoGlobal(file, text, Object.keys(definitions))
   const given = foreign?.given ?? withoutNullFields(systemSchema, parseText(file, text))
@@ -91,7 +93,7 @@ export function parseSystemConfig(
   const sound = Object.fromEntries(
     Object.entries(given).filter(([name]) => !unsound.has(name)),
   ) as unknown as GivenSystem
-  const config = complete(sound, definition ?? UNKNOWN_DEFINITION, file, foreign?.warnings, completed)
+  const config = complete(sound, definition ?? UNKNOWN_DEFINITION, folder, foreign?.warnings, completed)
   errors.push(...completed.filter((error) => !unsound.has(errorSection(error))))
   if (errors.length > 0) throw invalid(file, errors)
   return config
@@ -134,12 +136,12 @@ function pluginErrors(given: unknown, definitions: Readonly<Record<string, Syste
 function complete(
   given: GivenSystem,
   definition: Omit<SystemDefinition, 'open'>,
-  file: string,
+  folder: string,
   warnings: readonly FieldWarning[] | undefined,
   errors: FieldError[],
 ): SystemConfig {
-  const { url, ...endpoint } = completeEndpoint(given.endpoint, definition, file, errors)
-  const auth = completeAuth(given.endpoint?.auth, definition.auth, file, errors)
+  const { url, ...endpoint } = completeEndpoint(given.endpoint, definition, folder, errors)
+  const auth = completeAuth(given.endpoint?.auth, definition.auth, folder, errors)
   // Keys of volcano-global are prefixes of any text.
   if (warnings === undefined) checkLocations(given.locationMapping, errors)
   const extra = completeExtra(given.extra, definition, errors)

@@ -1,5 +1,5 @@
 /** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { FieldError } from '../../base/field-errors.ts'
 import { defined } from '../../base/json.ts'
 import { withoutTrailingSlashes } from '../../base/net/url-encoding.ts'
@@ -24,7 +24,7 @@ const PROTOCOLS = {
 export function completeEndpoint(
   endpoint: GivenSystem['endpoint'] = {},
   rules: EndpointRules,
-  file: string,
+  folder: string,
   errors: FieldError[],
 ): { url: string[]; tls: TlsFiles; usesTls: boolean } {
   const { caFile, certFile, keyFile, insecureSkipVerify = false, enabled } = endpoint.tls ?? {}
@@ -37,7 +37,7 @@ export function completeEndpoint(
     const path = `endpoint.tls.${certFile ? 'keyFile' : 'certFile'}`
     errors.push({ path, code: 'Required', message: 'is required: a certificate and its key belong together' })
   }
-  const absolute = (name: string) => resolve(dirname(file), name)
+  const absolute = (name: string) => resolve(folder, name)
   return {
     url: completeUrls(endpoint, rules, errors),
     usesTls: enabled ?? hasTlsFields,

@@ -33,7 +33,7 @@ function inspect(given: ConfigFile, files: Map<string, string>): InspectedSystem
   const named = basename(file).replace(/\.(?:ya?ml|json)$/i, '')
   if ('problem' in given) return { system: named, problem: `${file}: ${given.problem}` }
   try {
-    const config = parseSystemConfig(file, given.text, plugins)
+    const config = parseSystemConfig(file, given.text, plugins, given.folder)
     const { system } = config
     const other = files.get(system)
     if (other !== undefined)

@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import type { K8sObject } from '../../api/meta.ts'
 import { describeFileError } from '../../base/file-error.ts'
 
-/** One configuration: its name in messages, and its text, or why it has none. */
-export type ConfigFile = { file: string; text: string } | { file: string; problem: string }
+/**
+ * One configuration: its name in messages, and its text, or why it has none. Names of files in the text are relative to its folder, by default that
+ * of the file.
+ */
+export type ConfigFile = { file: string; text: string; folder?: string } | { file: string; problem: string }
 
 /** The files of a source are unknown. The message has the reason. */
 export class ConfigSourceError extends Error {
@@ -46,16 +49,32 @@ async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
     const { size, isFile } = await stat(file).then((stats) => ({ size: stats.size, isFile: stats.isFile() }))
     if (!isFile) return undefined
     if (size > MAX_FILE_BYTES) return { file, problem: 'is larger than 1 MiB' }
-    return { file, text: await readFile(file, 'utf8') }
+    return decode(file, await readFile(file))
   } catch (error) {
-    // An unreadable file keeps its last content. A missing file was deleted after the listing.
+    // An unreadable file keeps its last content. A missing file was deleted after the listing, unless Node.js could not decode its name.
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? undefined : { file, problem: `cannot be read: ${describeFileError(error)}` }
+    if (code !== 'ENOENT') return { file, problem: `cannot be read: ${describeFileError(error)}` }
+    return file.includes(UNDECODED) ? { file, problem: 'has a name that is not UTF-8; rename it' } : undefined
+  }
+}
+
+/** Takes the place of bytes that are not UTF-8 in the names of a folder. */
+const UNDECODED = '\ufffd'
+
+/** Other bytes would be replaced too, for instance in a password. */
+function decode(file: string, bytes: Uint8Array): ConfigFile {
+  try {
+    return { file, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    // Every error is about the bytes.
+    return { file, problem: 'is not UTF-8 text; save it as UTF-8' }
   }
 }
 
 export interface ConfigMap extends K8sObject {
   data?: Record<string, string>
+  /** In base64. kubectl writes files here that are not UTF-8. */
+  binaryData?: Record<string, string>
 }
 
 /**
@@ -75,9 +94,13 @@ export function configMapSource(
       })
       // A deleted ConfigMap is not an empty one: its systems stay in use, as those of a missing folder.
       if (found === undefined) throw new ConfigSourceError('does not exist; create it')
-      return Object.entries(found.data ?? {})
-        .map(([key, text]): ConfigFile => ({ file: `ConfigMap ${namespace}/${name}/${key}`, text }))
-        .sort((a, b) => (a.file < b.file ? -1 : 1))
+      const title = (key: string) => `ConfigMap ${namespace}/${name}/${key}`
+      const texts = Object.entries(found.data ?? {}).map(([key, text]) => ({ file: title(key), text, folder: '.' }))
+      const others = Object.entries(found.binaryData ?? {}).map(([key, content]) => {
+        const decoded = decode(title(key), Buffer.from(content, 'base64'))
+        return 'text' in decoded ? { ...decoded, folder: '.' } : decoded
+      })
+      return [...texts, ...others].sort((a, b) => (a.file < b.file ? -1 : 1))
     },
   }
 }
