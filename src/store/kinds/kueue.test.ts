@@ -1,6 +1,6 @@
 /** Tests what is cached of the objects of Kueue. */
 import { expect, test } from 'vitest'
-import { makeAdmissionCheck, makeKueueWorkload } from '../../../test/builders.ts'
+import { makeAdmissionCheck, makeKueueWorkload, NOW } from '../../../test/builders.ts'
 import {
   type AdmissionCheck,
   admissionChecks,
@@ -10,7 +10,10 @@ import {
   multiKueueClusters,
   multiKueueConfigs,
 } from '../../api/kueue.ts'
-import { awaitsChecks, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
+import { condition, withConditions } from '../../base/conditions.ts'
+import type { NominationDecision } from '../../core/kueue/decide-nomination.ts'
+import { planNomination } from '../../core/kueue/plan-nomination.ts'
+import { awaitsChecks, NOMINATED, volumeManagersNamed } from '../../core/kueue/workload-state.ts'
 import type { CachedKind } from '../store.ts'
 import { kueueKinds, multiKueueKinds } from './kueue.ts'
 
@@ -29,6 +32,16 @@ test('a Workload with quota keeps all of its checks, its jobs and its volumes', 
   expect(workloads.indexes['job']?.(kept)).toEqual(['batch/Job/default/train'])
   expect(workloads.indexes['volumeManager']?.(kept)).toEqual(['default/weights'])
   expect(workloads.indexes['check']?.(kept)).toEqual(['other'])
+})
+
+test('a Workload on hold whose condition is current costs no read of the API server', () => {
+  const message = 'the data is not located'
+  const held: NominationDecision = { clusters: [], message }
+  const raw = makeKueueWorkload({}, { generation: 1 })
+  const onHold = [condition(NOMINATED, false, 'OnHold', message)]
+  const conditions = withConditions(raw.status?.conditions, onHold, raw.metadata.generation, NOW)
+  const kept = workloads.keep({ ...raw, status: { ...raw.status, conditions } })
+  expect(planNomination(kept, held, NOW + 60_000).actions).toEqual([])
 })
 
 test.each([

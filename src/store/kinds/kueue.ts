@@ -55,7 +55,8 @@ const workloadKind: CachedKind<KueueWorkload> = {
     if (!awaitsChecks(raw)) return { ...kept, ...(metadata.labels?.[VARIANTS_LABEL] && { metadata: owned }), spec: {} }
     return {
       ...kept,
-      metadata: owned,
+      // Conditions have the generation. Without it, a plan from the cache would differ each time, and cost a read.
+      metadata: { ...owned, ...defined({ generation: metadata.generation }) },
       spec: defined({
         active: spec.active,
         podSets: volumeAnnotationsOf(raw).map((volumes, i) => ({ name: String(i), template: requesting(volumes) })),
