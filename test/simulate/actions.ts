@@ -92,6 +92,8 @@ export interface WorldConfig {
   fails?: boolean
   // Whether StatefulSets have components in place of replicas.
   components?: boolean
+  // Whether StatefulSets have templates of PersistentVolumeClaims, whose claims do not follow them.
+  templates?: boolean
   // Whether there are ClusterPropagationPolicies, and policies take workloads over from each other.
   preempts?: boolean
   // Whether other clients suspend the scheduling of workloads.

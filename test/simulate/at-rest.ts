@@ -1,6 +1,7 @@
 // Checks a binding when everything is at rest for longer than every window and timeout.
 import { isDeepStrictEqual } from 'node:util'
 import { allowedBy, isEvictedLater, matches } from './accepts.ts'
+import type { WorldConfig } from './actions.ts'
 import { dataOf, hasActiveHold, nameOf, waitsLonger, withAffinities } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { claimedPolicyOf, selects } from './detector.ts'
@@ -9,6 +10,7 @@ import {
   APPLIED_PLACEMENT,
   type Binding,
   type Cluster,
+  hasTemplates,
   isWorkload,
   namesOf,
   type Placement,
@@ -70,7 +72,7 @@ export function checkAtRest(world: World, binding: Binding, memory: Remembered):
   const narrowed = required.length > 0 && isLocated ? narrowedTo(binding, base, dataOf(answers), lasting) : base
   const counted = narrowed && world.config.hidesVersion ? withoutOverflow(narrowed) : narrowed
   if (isLocated && narrowed && counted && schedule(withAffinities(binding, counted), clusters).kind === 'fit') {
-    checkHome(binding, claims, narrowed, clusters, memory)
+    checkHome(binding, claims, narrowed, clusters, memory, world.config)
   } else checkHold(binding, required)
 }
 
@@ -138,6 +140,7 @@ function checkHome(
   narrowed: Placement,
   clusters: readonly Cluster[],
   { wasScheduled }: Remembered,
+  config: WorldConfig,
 ): void {
   if (isHeld(binding))
     throw new Violation('hold-ends', `${nameOf(binding)}: it is on hold although it can run with its data`)
@@ -150,7 +153,9 @@ function checkHome(
   const away = running.filter((name) => !home.has(name))
   // Karmada would delete the workload and not create it there.
   const isPaused = binding.spec.suspension?.dispatching === true
-  const mayStay = wasScheduled && (isPaused || !claims.every(({ moves, failsBack }) => moves && failsBack))
+  const hasVolumes = hasTemplates(config, binding.spec.resource.kind)
+  const mayMove = ({ moves, failsBack, isAuto }: AppliedClaim) => moves && failsBack && !(isAuto && hasVolumes)
+  const mayStay = wasScheduled && (isPaused || !claims.every(mayMove))
   if (away.length > 0 && !mayStay && !waitsLonger(binding)) {
     throw new Violation('comes-home', `${nameOf(binding)}: it stays in ${away}, its data is in ${[...home]}`)
   }

@@ -168,6 +168,11 @@ function localityOf(binding: Binding | undefined): Locality | undefined {
   }
 }
 
+// The clusters of a binding's last narrowing to data that is required.
+export function requiredIn(binding: Binding): readonly string[] {
+  return localityOf(binding)?.required ?? []
+}
+
 // Whether a binding has clusters, or had them until an eviction.
 export function isPlaced(binding: Binding | undefined): boolean {
   return !!binding?.spec.clusters?.length || !!binding?.spec.gracefulEvictionTasks?.length

@@ -39,6 +39,8 @@ export interface AppliedClaim {
   holdTimeoutSeconds: number | undefined
   // Whether the claim lets a scheduled workload of this kind move.
   moves: boolean
+  // Whether that depends on what the workload loses by a move.
+  isAuto: boolean
   // Whether the claim lets a workload return after a failover.
   failsBack: boolean
 }
@@ -67,6 +69,7 @@ export function claimsOf({ spec }: Binding, sources: Sources): AppliedClaim[] {
         holdsUnsatisfiable: policy.onUnsatisfiable !== 'Ignore',
         holdTimeoutSeconds: policy.holdTimeoutSeconds,
         moves: rebalance === 'Always' || (rebalance === 'Auto' && MOVABLE.has(kind)),
+        isAuto: rebalance === 'Auto',
         failsBack: policy.failback !== 'Never',
       }
     })

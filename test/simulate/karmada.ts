@@ -149,6 +149,21 @@ export function isWorkload({ spec }: Pick<Binding, 'spec'>): boolean {
   return isReplicated({ spec }) || !!spec.components?.length
 }
 
+// Whether workloads of a kind have templates of PersistentVolumeClaims in a world.
+export function hasTemplates({ templates }: { templates?: boolean }, kind: string): boolean {
+  return templates === true && kind === 'StatefulSet'
+}
+
+// The field of a workload with its templates; empty if it has none.
+export function volumeTemplates(config: { templates?: boolean }, kind: string): object {
+  return hasTemplates(config, kind) ? { volumeClaimTemplates: [{ metadata: { name: 'data' } }] } : {}
+}
+
+// The kind of most workloads in a world.
+export function usualKind({ templates }: { templates?: boolean }): string {
+  return templates ? 'StatefulSet' : 'Deployment'
+}
+
 // Whether the scheduler divides or copies replicas (pkg/scheduler/core/common.go, AssignReplicas). It copies components as a whole.
 export function isReplicated({ spec }: Pick<Binding, 'spec'>): boolean {
   const { replicas = 0, replicaRequirements, components = [] } = spec

@@ -1,10 +1,13 @@
 // Checks the moves of scheduled workloads by the loop: within the budget, and at most one return per stabilization window. A workload waits longer
 // if its last returns did not last.
-import { allowedBy, isLedToEviction } from './accepts.ts'
-import { nameOf, stateOf, waitsSince } from './bindings.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { allowedBy, isLedToEviction, refusalOf } from './accepts.ts'
+import { annotatedBaseOf, nameOf, requiredIn, stateOf, viewOf, waitsSince } from './bindings.ts'
+import { claimsOf } from './claims.ts'
 import { claimedPolicyOf } from './detector.ts'
-import { type Binding, type Cluster, namesOf } from './karmada.ts'
+import { type Binding, type Cluster, hasTemplates, namesOf } from './karmada.ts'
 import { schedule } from './schedule.ts'
+import { minus } from './sets.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
@@ -65,6 +68,7 @@ export class Moves {
     // The loop may write the placement of a new policy before the detector does, which moves the workload at once.
     if (!moved.some((name) => this.#isAllowed(after, name, clusters))) return
     this.#takeToken(now, nameOf(after))
+    this.#checkRebalance(before, after)
     this.#checkMovesToStay(before, after)
     if (was !== 'Relaxed' || is !== 'Narrowed') return
     const last = this.#returns.get(id) ?? Number.NEGATIVE_INFINITY
@@ -85,6 +89,27 @@ export class Moves {
         `${nameOf(after)}: it returns ${now - relaxedAt} ms after its data was available again, and has to wait ${waitMs}`,
       )
     }
+  }
+
+  // docs/concepts/claims.md: `rebalance` keeps a running workload from a move after its data, while it may stay where it runs.
+  #checkRebalance(before: Binding, after: Binding): void {
+    const [last, now] = [requiredIn(before), requiredIn(after)]
+    if (stateOf(before) === 'Relaxed' || last.length === 0 || now.length === 0 || isDeepStrictEqual(last, now)) return
+    if (!isDeepStrictEqual(annotatedBaseOf(before), annotatedBaseOf(after))) return
+    const { replica } = this.#world.leader
+    const hasVolumes = hasTemplates(this.#world.config, after.spec.resource.kind)
+    const claims = claimsOf(after, viewOf(replica)).filter(({ isDeleting }) => !isDeleting)
+    if (claims.every(({ moves, isAuto }) => moves && !(isAuto && hasVolumes))) return
+    const mayStay = (cluster: Cluster) =>
+      allowedBy(before.spec.placement ?? {}, [cluster]).size > 0 && refusalOf(cluster, before) === undefined
+    const clusters = [...replica.clusters.values()]
+    const left = minus(new Set(namesOf(before.spec.clusters)), allowedBy(after.spec.placement ?? {}, clusters))
+    const moved = clusters.filter((cluster) => left.has(cluster.metadata.name ?? '') && mayStay(cluster))
+    if (moved.length === 0) return
+    throw new Violation(
+      'stays-by-rebalance',
+      `${nameOf(after)}: it leaves ${moved.map(nameOf)} after its data, which its claims do not allow`,
+    )
   }
 
   // docs/concepts/claims.md: a running workload does not move to a cluster from which Karmada would evict it.

@@ -226,4 +226,18 @@ export const plantedFaults: readonly PlantedFault[] = [
     breaks: 'failback: a workload waits no longer after returns that did not last',
     guarantees: ['returns-after-window'],
   },
+  {
+    file: `${DECIDE}/rebalance.ts`,
+    search: "const never = claims.find(({ rebalance }) => rebalance === 'Never')",
+    replacement: "const never = claims.find(({ rebalance }) => rebalance === 'none')",
+    breaks: 'rebalance: a workload moves although a claim says Never',
+    guarantees: ['stays-by-rebalance'],
+  },
+  {
+    file: `${DECIDE}/rebalance.ts`,
+    search: 'return claimTemplates.length > 0',
+    replacement: 'return claimTemplates.length > 99',
+    breaks: 'rebalance: a workload leaves its PersistentVolumeClaims behind',
+    guarantees: ['stays-by-rebalance'],
+  },
 ]

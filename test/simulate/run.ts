@@ -34,6 +34,8 @@ const SHAPED_CHANCE = 0.25
 const FAILING_CHANCE = 0.125
 // The share of worlds whose StatefulSets have components in place of replicas.
 const COMPOUND_CHANCE = 0.125
+// The share of worlds whose StatefulSets have templates of PersistentVolumeClaims.
+const TEMPLATED_CHANCE = 0.125
 // The share of worlds with ClusterPropagationPolicies, and policies that take workloads over from each other.
 const PREEMPTING_CHANCE = 0.125
 // The share of worlds where other clients suspend the scheduling of workloads.
@@ -118,14 +120,16 @@ function lazinessOf(seed: number, { links }: Pick<WorldConfig, 'links'>): Pick<W
 function othersOf(
   seed: number,
   { links }: Pick<WorldConfig, 'links'>,
-): Pick<WorldConfig, 'shapes' | 'fails' | 'suspends' | 'preempts' | 'components'> {
+): Pick<WorldConfig, 'shapes' | 'fails' | 'suspends' | 'preempts' | 'components' | 'templates'> {
   if (links) return {}
   const isChosen = (name: string, salt: number, share: number) =>
     randomFrom(seed ^ salt).chance(share) ? { [name]: true } : {}
+  const components = isChosen('components', 0xc03d, COMPOUND_CHANCE)
   return {
     ...isChosen('shapes', 0x54a9e, SHAPED_CHANCE),
     ...isChosen('fails', 0xfa11, FAILING_CHANCE),
-    ...isChosen('components', 0xc03d, COMPOUND_CHANCE),
+    // A kind has components or replicas, and stories scale StatefulSets by replicas.
+    ...(components['components'] ? components : isChosen('templates', 0x7e30, TEMPLATED_CHANCE)),
     ...isChosen('preempts', 0x93e3, PREEMPTING_CHANCE),
     ...isChosen('suspends', 0x5059, SUSPENDED_CHANCE),
   }

@@ -4,7 +4,7 @@ import type { Random } from '../random.ts'
 import type { ClusterChange, UserAction, WorldConfig } from './actions.ts'
 import type { CatalogAnswer } from './catalogs.ts'
 import { CATALOG } from './catalogs.ts'
-import type { ApiObject, Placement } from './karmada.ts'
+import { type ApiObject, type Placement, usualKind, volumeTemplates } from './karmada.ts'
 import { PREFERENCES } from './prices.ts'
 import { CAPACITY } from './schedule.ts'
 import { changePrices, chooseTolerations, chooseUserAction, NAMESPACES, sourceOf, WORKLOAD_KINDS } from './users.ts'
@@ -74,7 +74,7 @@ export class Users {
 
 // The data cluster is tainted until the workload runs elsewhere. Then the taint goes, sometimes for a moment only.
 function* failOverAndReturn(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [home = ''] = yield* deploy(world, random, [app])
   yield { do: 'cluster', name: home, change: { taints: [maintenance(world)] } }
   yield SETTLE
@@ -91,7 +91,8 @@ function* failOverAndReturn(world: World, random: Random): Story {
 
 // All workloads have the same data, and it moves. Sometimes the leader changes meanwhile.
 function* moveAll(world: World, random: Random): Story {
-  const apps = NAMESPACES.flatMap((namespace) => ['w1', 'w2'].map((name) => ({ kind: 'Deployment', namespace, name })))
+  const kind = usualKind(world.config)
+  const apps = NAMESPACES.flatMap((namespace) => ['w1', 'w2'].map((name) => ({ kind, namespace, name })))
   const [, next = ''] = yield* deploy(world, random, apps)
   yield locateIn(next)
   yield advance(REFRESH_MS)
@@ -103,7 +104,7 @@ function* moveAll(world: World, random: Random): Story {
 
 // The data moves to a cluster that cannot take the workload: it is cordoned, does not offer the kind, or is deleted.
 function* moveToUnable(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [, next = ''] = yield* deploy(world, random, [app])
   yield locateIn(next)
   yield advance(REFRESH_MS)
@@ -120,7 +121,7 @@ function* moveToUnable(world: World, random: Random): Story {
 
 // The only claim is deleted. It is created again soon, or late, or not at all.
 function* loseClaim(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   yield* deploy(world, random, [app])
   const { metadata, kind } = claimOf(app)
   yield { do: 'delete', kind, namespace: app.namespace, name: metadata.name ?? '', via: random.below(2) }
@@ -135,7 +136,7 @@ function* loseClaim(world: World, random: Random): Story {
 
 // The claim of a running workload names other data, and the data system does not answer.
 function* changeToUnknown(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   yield* deploy(world, random, [app])
   yield { do: 'catalog', data: 'd2', answer: { kind: 'failed' } }
   yield apply(random, claimOf(app, {}, 'd2'))
@@ -146,7 +147,7 @@ function* changeToUnknown(world: World, random: Random): Story {
 
 // A workload waits for its data until the data appears, or until its hold ends. Sometimes the leader changes meanwhile.
 function* waitOnHold(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const isLimited = random.chance(0.5)
   yield* remove(world, random, app)
   yield SETTLE
@@ -166,7 +167,7 @@ function* waitOnHold(world: World, random: Random): Story {
 
 // A workload runs in each cluster of its policy, and gets a preference.
 function* preferData(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [home = ''] = yield* prepare(world, random)
   yield locateIn(home)
   yield* removeClaims(world, random, app)
@@ -182,7 +183,7 @@ function* preferData(world: World, random: Random): Story {
 
 // A workload with two pieces of data starts by their cost, and sometimes in a fleet with a full cluster. Then prices change, or data moves.
 function* startByCost(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   yield* remove(world, random, app)
   yield SETTLE
   const names = yield* prepare(world, random)
@@ -200,7 +201,7 @@ function* startByCost(world: World, random: Random): Story {
   const divided: ApiObject & { spec: object } = { ...rest, spec: { ...spec, placement } }
   yield apply(random, divided)
   yield SETTLE
-  yield apply(random, manifestOf(app))
+  yield apply(random, manifestOf(world, app))
   yield SETTLE
   yield random.chance(0.5) ? changePrices(world, random) : sourceIn('d1')
   yield SETTLE
@@ -208,7 +209,7 @@ function* startByCost(world: World, random: Random): Story {
 
 // The data of a divided workload moves to a cluster without room. Then the cluster where it still runs fails, and sometimes there is room later.
 function* moveToFull(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [home = '', next = ''] = yield* prepare(world, random)
   yield locateIn(home)
   yield* removeClaims(world, random, app)
@@ -217,7 +218,7 @@ function* moveToFull(world: World, random: Random): Story {
     ...rest,
     spec: { ...spec, placement: { clusterAffinity: { clusterNames: [...world.clusterNames] }, ...DIVIDED } },
   }
-  yield* [apply(random, claimOf(app)), apply(random, divided), apply(random, manifestOf(app))]
+  yield* [apply(random, claimOf(app)), apply(random, divided), apply(random, manifestOf(world, app))]
   yield SETTLE
   yield { do: 'cluster', name: next, change: { room: random.below(2) } }
   yield locateIn(next)
@@ -233,7 +234,7 @@ function* moveToFull(world: World, random: Random): Story {
 
 // The data cluster gets a taint that the policy tolerates for a while. Sometimes the taint goes before the workload is evicted.
 function* tolerateForAWhile(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [home = ''] = yield* deploy(world, random, [app])
   yield* tolerate(world, random, app)
   const isLost = random.chance(0.3)
@@ -253,7 +254,7 @@ function* tolerateForAWhile(world: World, random: Random): Story {
 
 // The data moves to a cluster with a taint that the policy tolerates for a while.
 function* moveToTolerated(world: World, random: Random): Story {
-  const app = workloadOf(random)
+  const app = workloadOf(world, random)
   const [, next = ''] = yield* deploy(world, random, [app])
   yield* tolerate(world, random, app)
   yield { do: 'cluster', name: next, change: { taints: [maintenance(world)] } }
@@ -290,7 +291,7 @@ function* queueForData(world: World, random: Random): Story {
   const claim = random.chance(0.3) ? claimOf(app, policy, 'd9', 'manual') : claimOf(app, policy)
   const workload = { apiVersion: 'batch/v1', kind: 'Job', name: app.name }
   const forJob: ApiObject & { spec: object } = { ...claim, spec: { ...claim.spec, workload } }
-  const job: ApiObject & { spec: object } = { ...manifestOf(app), apiVersion: 'batch/v1' }
+  const job: ApiObject & { spec: object } = { ...manifestOf(world, app), apiVersion: 'batch/v1' }
   yield* [apply(random, forJob), apply(random, job)]
   if (random.chance(0.7)) yield SETTLE
   yield locateIn(next)
@@ -308,8 +309,8 @@ interface App {
   name: string
 }
 
-function workloadOf(random: Random): App {
-  return { kind: 'Deployment', namespace: random.pick(NAMESPACES), name: random.pick(['w1', 'w2']) }
+function workloadOf({ config }: World, random: Random): App {
+  return { kind: usualKind(config), namespace: random.pick(NAMESPACES), name: random.pick(['w1', 'w2']) }
 }
 
 // Starts workloads with one required claim each, in the first cluster. Returns the names of the clusters.
@@ -341,7 +342,7 @@ function* prepare(world: World, random: Random): Generator<UserAction, string[],
 function* create(world: World, random: Random, app: App, claim?: ApiObject): Story {
   if (claim) yield apply(random, claim)
   yield apply(random, policyOf(world, app))
-  yield apply(random, manifestOf(app))
+  yield apply(random, manifestOf(world, app))
 }
 
 function* remove(world: World, random: Random, app: App): Story {
@@ -368,11 +369,16 @@ function policyOf(world: World, { kind, namespace, name }: App): ApiObject & { s
   }
 }
 
-function manifestOf({ kind, namespace, name }: App): ApiObject & { spec: object } {
+function manifestOf({ config }: World, { kind, namespace, name }: App): ApiObject & { spec: object } {
   const template = { spec: { containers: [{ name: 'main', image: 'registry.example/app' }] } }
   // As other users write a Job: in Karmada, a kind has replicas from the first or never (v1.18.1, pkg/resourceinterpreter/default/native/replica.go).
   const scale = kind === 'Job' ? { parallelism: 1 } : { replicas: 2 }
-  return { apiVersion: 'apps/v1', kind, metadata: { namespace, name }, spec: { ...scale, template } }
+  return {
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { namespace, name },
+    spec: { ...scale, template, ...volumeTemplates(config, kind) },
+  }
 }
 
 function claimOf(

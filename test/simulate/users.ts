@@ -2,16 +2,18 @@
 import type { Random } from '../random.ts'
 import type { UserAction } from './actions.ts'
 import { CATALOG } from './catalogs.ts'
-import type {
-  Affinity,
-  ApiObject,
-  Binding,
-  BindingSpec,
-  Placement,
-  Policy,
-  ReplicaScheduling,
-  Taint,
-  Toleration,
+import {
+  type Affinity,
+  type ApiObject,
+  type Binding,
+  type BindingSpec,
+  type Placement,
+  type Policy,
+  type ReplicaScheduling,
+  type Taint,
+  type Toleration,
+  usualKind,
+  volumeTemplates,
 } from './karmada.ts'
 import { pickWeighted } from './pick.ts'
 import { bytesOf, chooseLinks, PREFERENCES } from './prices.ts'
@@ -98,7 +100,8 @@ function applyWorkload(world: World, random: Random): UserAction {
       spec,
     })
   }
-  const kind = random.pick(['Deployment', 'Deployment', 'Deployment', 'StatefulSet', 'Job'])
+  const usual = usualKind(world.config)
+  const kind = random.pick([usual, usual, usual, 'StatefulSet', 'Job'])
   const metadata = { namespace: random.pick(NAMESPACES), name: random.pick(WORKLOADS) }
   const isBestEffort = world.config.scales && random.chance(0.5)
   const template = {
@@ -110,7 +113,12 @@ function applyWorkload(world: World, random: Random): UserAction {
     : kind === 'Job'
       ? { parallelism: 1 }
       : { replicas: 1 + random.below(3) }
-  return apply(random, { apiVersion: API_VERSIONS[kind] as string, kind, metadata, spec: { ...replicas, template } })
+  const spec = {
+    ...replicas,
+    template,
+    ...volumeTemplates(world.config, kind),
+  }
+  return apply(random, { apiVersion: API_VERSIONS[kind] as string, kind, metadata, spec })
 }
 
 // A kind has components or replicas (pkg/detector, applyReplicaInterpretation).
@@ -123,7 +131,8 @@ function chooseComponents(random: Random): { components: NonNullable<BindingSpec
 }
 
 function applyPolicy(world: World, random: Random): UserAction {
-  const kind = random.pick(['Deployment', 'Deployment', 'StatefulSet', 'Job'])
+  const usual = usualKind(world.config)
+  const kind = random.pick([usual, usual, 'StatefulSet', 'Job'])
   const name = random.pick(WORKLOADS)
   const namespace = random.pick(NAMESPACES)
   const spec = {
