@@ -15,13 +15,15 @@ import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { secrets } from '../../api/dependencies.ts'
 import {
+  type BindingSpec,
   clusterPropagationPolicies,
   clusterResourceBindings,
   clusters,
   propagationPolicies,
+  type ResourceBinding,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
 import { pods } from '../../api/pod.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { dependedByLabel } from '../../core/dependencies/names.ts'
@@ -106,6 +108,20 @@ describe('a workload on a hub', () => {
   })
 })
 
+/** The binding of a workload that runs in member1, where its data was. */
+function runsWithData(spec: Partial<BindingSpec>, metadata: ObjectMeta): ResourceBinding {
+  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
+  const annotations = {
+    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
+    'lodestone.dev/locality': JSON.stringify(locality),
+  }
+  const placement = { clusterAffinity: { clusterNames: ['member1'] } }
+  return makeBinding(
+    { placement, clusters: [{ name: 'member1', replicas: 2 }], ...spec },
+    { uid: 'a', ...metadata, annotations },
+  )
+}
+
 test.each([
   {
     name: 'whose object was deleted without its binding stays',
@@ -115,22 +131,8 @@ test.each([
   },
   { name: 'with an object follows its data', owners: OWNED, want: 'Narrowed', why: 'default/sales is in member2' },
 ])('a workload $name, as the loop decides', async ({ owners, want, why }) => {
-  const locality = {
-    state: 'Narrowed',
-    message: 'default/sales is in member1',
-    claims: ['default/sales'],
-    required: ['member1'],
-  }
-  const annotations = {
-    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
-    'lodestone.dev/locality': JSON.stringify(locality),
-  }
-  const spec = {
-    resource: { ...workload, namespace: 'default' },
-    placement: { clusterAffinity: { clusterNames: ['member1'] } },
-    clusters: [{ name: 'member1' }],
-  }
-  const stored = makeBinding(spec, { name: 'app-rayjob', uid: 'a', ...owners, annotations })
+  const resource = { ...workload, namespace: 'default' }
+  const stored = runsWithData({ resource }, { name: 'app-rayjob', ...owners })
   const claim = makeClaim({ workload, policy: { rebalance: 'Always' } })
   const { stdout } = await explainFrom('rayjob/app', [...placed, [dataSourceClaims, claim], [resourceBindings, stored]])
 
@@ -142,22 +144,12 @@ test.each([
   { name: 'stays with its PersistentVolumeClaim', volumes: [{ persistentVolumeClaim: { claimName: 'disk' } }] },
   { name: 'follows its data without a PersistentVolumeClaim', volumes: [] },
 ])('a Deployment $name, as the loop decides', async ({ volumes }) => {
-  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
-  const annotations = {
-    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
-    'lodestone.dev/locality': JSON.stringify(locality),
-  }
-  const spec = {
-    placement: { clusterAffinity: { clusterNames: ['member1'] } },
-    clusters: [{ name: 'member1', replicas: 2 }],
-    propagateDeps: true,
-  }
-  const stored = makeBinding(spec, { uid: 'a', ...OWNED, annotations })
+  const stored = runsWithData({ propagateDeps: true }, OWNED)
   const referrer = nameOfObject(stored)
   const disk = makeBinding(
     {
       resource: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'disk' },
-      requiredBy: [{ ...referrer, clusters: spec.clusters }],
+      requiredBy: [{ ...referrer, clusters: stored.spec.clusters ?? [] }],
     },
     { name: 'disk-persistentvolumeclaim', labels: { [dependedByLabel(referrer)]: 'id' } },
   )
@@ -179,16 +171,6 @@ test.each([
 
 test('a StatefulSet stays with its PersistentVolumeClaims, as the loop decides', async () => {
   const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'app' }
-  const locality = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member1'] }
-  const annotations = {
-    'lodestone.dev/base-affinity': JSON.stringify(makePolicy().spec.placement),
-    'lodestone.dev/locality': JSON.stringify(locality),
-  }
-  const spec = {
-    resource: { ...set, namespace: 'default' },
-    placement: { clusterAffinity: { clusterNames: ['member1'] } },
-    clusters: [{ name: 'member1', replicas: 2 }],
-  }
   const volumeClaimTemplates = [{ metadata: { name: 'data' } }]
   const { stdout } = await explainFrom('statefulset/app', [
     [
@@ -198,7 +180,10 @@ test('a StatefulSet stays with its PersistentVolumeClaims, as the loop decides',
     [dataSourceClaims, makeClaim({ workload: set })],
     [dataSources, makeSource({ locality: { clusterNames: ['member2'] } })],
     [propagationPolicies, makePolicy({ resourceSelectors: [set] })],
-    [resourceBindings, makeBinding(spec, { name: 'app-statefulset', uid: 'a', ...OWNED, annotations })],
+    [
+      resourceBindings,
+      runsWithData({ resource: { ...set, namespace: 'default' } }, { name: 'app-statefulset', ...OWNED }),
+    ],
   ])
 
   expect(stdout).toContain('ResourceBinding default/app-statefulset: Kept')
