@@ -33,6 +33,9 @@ interface LiveConfigInput {
 const SETTLE_MS = 200
 const POLL_MS = 10_000
 
+/** Most programs empty a file before they write it. On a slow machine or a full disk, that is longer than any pause. */
+const EMPTY = 'is empty, as while it is written; write {} for the default configuration'
+
 /** Watches the file, also in a mounted ConfigMap. A change that needs a restart is logged once. */
 export function openLiveConfig({ config, source, log, clock = systemClock }: LiveConfigInput): LiveConfig {
   const listeners = new Set<() => void>()
@@ -71,6 +74,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
     if (text !== undefined && text === seen) return
     let next: Config
     try {
+      if (text?.trim() === '') throw new ConfigError(`${file}: ${EMPTY}`)
       next = readNow()
       seen = text
     } catch (error) {
