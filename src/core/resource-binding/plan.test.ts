@@ -93,7 +93,14 @@ test.each([
   const policy = makePolicyInput({ placement: { clusterAffinity: { clusterNames } } })
   const input = { binding, stored: binding, policy, claims: [located(['member2'])] }
   expect(planBinding(makeInput(input))).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
-  expect(planBinding(makeInput(input)).differsFromPolicy).toBe(want)
+  expect(planBinding(makeInput(input)).needsPolicy).toBe(want)
+})
+
+test('a plan that removes the base asks for the current policy', () => {
+  const policy = makePolicyInput({ placement: makeBinding().spec.placement ?? {} })
+  const given = { claims: [located(['member1'])], policy }
+  const { binding } = decideBinding(makeInput({ binding: makeBinding(), stored: makeBinding(), ...given }))
+  expect(planBinding(makeInput({ binding, stored: binding, policy, claims: [] })).needsPolicy).toBe(true)
 })
 
 test('a workload whose scheduler has not acted yet is not moved again by any write', () => {

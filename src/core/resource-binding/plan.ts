@@ -2,6 +2,7 @@
 
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { bindingTypeIn, type ResourceBinding } from '../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION } from '../../api/lodestone.ts'
 import { defined, jsonEqual, sortedUnique } from '../../base/json.ts'
 import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { earliest } from '../../base/time/earliest.ts'
@@ -33,10 +34,11 @@ export interface BindingPlan extends Plan {
    */
   needsOwner?: boolean
   /**
-   * Whether the base of the binding is not the placement of its policy, so that the patch may take this placement. The cached policy may be
-   * older than the binding: read it from the API server and plan again before the plan is applied.
+   * Whether the base of the binding is not the placement of its policy, so that the patch may take this placement. Or the patch removes the base, so
+   * that no later one corrects it. The cached policy may be older than the binding: read it from the API server and plan again before the plan is
+   * applied.
    */
-  differsFromPolicy?: boolean
+  needsPolicy?: boolean
   /** Set if the workload was scheduled although it is on hold. */
   notHonored?: NotHonored
 }
@@ -65,7 +67,8 @@ export function planBinding(input: BindingPlanInput): BindingPlan {
     // A hold is restored only while the workload runs nowhere.
     moves: !notHonored?.restored && movesWorkload(binding, decided),
     needsOwner: mayBeOrphaned(binding) || leavesCluster(decided, input) || undefined,
-    differsFromPolicy: differsFromPolicy(parseInput({ ...input, stored: binding })) || undefined,
+    needsPolicy:
+      removesBase(binding, decided) || differsFromPolicy(parseInput({ ...input, stored: binding })) || undefined,
     requeueAfterMs,
     notHonored: notHonored?.report,
   })
@@ -187,6 +190,11 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
   }
   const next = earliest(...times)
   return next === undefined ? undefined : Math.max(0, next - now)
+}
+
+function removesBase(before: ResourceBinding, after: ResourceBinding): boolean {
+  const [was, is] = [before, after].map(({ metadata }) => metadata.annotations?.[BASE_AFFINITY_ANNOTATION])
+  return was !== undefined && is === undefined
 }
 
 /** Whether a stored decision is that of an orphaned workload, or one that looks alike. Few are, and they seldom change. */

@@ -85,7 +85,7 @@ export const resourceBindingLoop: ReconcileLoop = {
     }
     // The whole plan waits, since the rate of moves is a limit of this process and not of the binding.
     let waitMs = plan.moves ? moves.take(key) : 0
-    if (waitMs === 0 && plan.differsFromPolicy) {
+    if (waitMs === 0 && plan.needsPolicy) {
       input = await withCurrentPolicy(input, store)
       const current = planBinding(input)
       if (current.moves && !plan.moves) waitMs = moves.take(key)

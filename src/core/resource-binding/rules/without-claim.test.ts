@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bind, loop, one, runsIn, three, write } from '../../../../test/binding-writes.ts'
-import { located, lookup, NOW, nowhere, unknown } from '../../../../test/builders.ts'
+import { located, lookup, makePolicyInput, NOW, nowhere, unknown } from '../../../../test/builders.ts'
+import type { Placement } from '../../../api/karmada.ts'
 import { readAnnotations } from '../annotations.ts'
 import { DEFAULT_TIMING } from '../timing.ts'
 
@@ -103,6 +104,25 @@ describe('a scheduled workload that loses its last claim', () => {
     expect(write(before, {}, { binding: ended, claims: [claim] }).binding).toBe(ended)
     expect(write(before, {}, { binding: loop(before, [unknown()]).binding, claims: [] }).state).toBe('Kept')
     expect(write(before, {}, { binding: without, claims: [] }).state).toBe('Restored')
+  })
+
+  test.each([
+    { name: 'runs', spec: runsIn('m2') },
+    { name: 'has not run yet', spec: {} },
+  ])('of a replica with an older policy keeps the base for the loop if it $name', ({ spec }) => {
+    const stored = loop(bind(spec), claims).binding
+    const policy = (placement: Placement) => makePolicyInput({ placement })
+    const without = { ...stored, metadata: { ...stored.metadata, annotations: {} } }
+    const restored = write(stored, {}, { binding: without, claims: [], policy: policy(three) })
+    expect(restored).toMatchObject({ state: 'Restored', binding: { spec: { placement: three } } })
+    // The same answer to a second call for the request, and to the scheduler.
+    const again = { binding: restored.binding, claims: [], policy: policy(three) }
+    for (const old of [stored, restored.binding]) expect(write(old, {}, again).binding).toBe(restored.binding)
+    const corrected = loop(restored.binding, [], { policy: policy(one('m2')) })
+    expect(corrected.names).toEqual(['m2'])
+    expect(readAnnotations(corrected.binding.metadata.annotations)).toEqual({})
+    const admitted = write(restored.binding, {}, { ...again, binding: corrected.binding })
+    expect(admitted.binding).toBe(corrected.binding)
   })
 
   test('waits again after the CRD of claims was gone, and no loop ends the wait', () => {

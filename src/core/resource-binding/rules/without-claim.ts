@@ -1,6 +1,7 @@
 /** The rules of a workload without one of its claims: it stays with its data until a successor of the claim may have come. */
 import { jsonEqual } from '../../../base/json.ts'
 import { msSince } from '../../../base/time/clock-jumps.ts'
+import { effectiveAffinity } from '../../placement/affinity.ts'
 import { demandsSame } from '../../placement/constraint.ts'
 import { holdAnnotation, stateSince } from '../hold.ts'
 import { claimUnknown } from '../hold-cause.ts'
@@ -60,8 +61,24 @@ export function awaitSuccessor(situation: Situation): PlacementDecision | undefi
   return kept.state === 'Kept' ? kept : undefined
 }
 
+/**
+ * Gives the base back. A replica that has an older policy than Karmada's detector may give back an older base. So admission keeps the recorded base,
+ * and the loop removes it after it has read the policy from the API server.
+ */
 export function restore(situation: Situation): PlacementDecision {
-  return giveBaseBack(situation, 'Restored', 'no claim is left for this workload')
+  const decision = giveBaseBack(situation, 'Restored', 'no claim is left for this workload')
+  if (decision.state !== 'Restored' || !isUnchecked(situation)) return decision
+  return { ...decision, annotations: { base: situation.base } }
+}
+
+/**
+ * Whether admission replaces the affinity of a write by a base that was recorded, or did so in an earlier call for this request. A lazy policy shows
+ * nothing.
+ */
+function isUnchecked({ input, base }: Situation): boolean {
+  const { binding, leavesMovesToLoop, policy, annotations, storedAnnotations } = input
+  if (!leavesMovesToLoop || policy?.lazy || !storedAnnotations.base) return false
+  return annotations.base !== undefined || !jsonEqual(base, effectiveAffinity(binding.spec.placement))
 }
 
 /**
