@@ -9,14 +9,14 @@ import {
   NOW,
   nowhere,
   unknown,
-} from '../../../test/builders.ts'
-import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../api/karmada.ts'
-import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
-import { baseCandidates, differsFromPolicy } from './base.ts'
-import { decideBinding } from './decide.ts'
-import type { BindingInput, PolicyInput } from './input.ts'
-import { parseInput } from './parse-input.ts'
+} from '../../../../test/builders.ts'
+import { APPLIED_PLACEMENT_ANNOTATION, type PlacementAffinity, type ResourceBinding } from '../../../api/karmada.ts'
+import { LOCALITY_ANNOTATION } from '../../../api/lodestone.ts'
+import { OUR_ANNOTATIONS, readAnnotations } from '../annotations.ts'
+import { decideBinding } from '../decide.ts'
+import type { BindingInput, PolicyInput } from '../input.ts'
+import { parseInput } from '../parse-input.ts'
+import { baseCandidates, differsFromPolicy } from './choose-base.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
