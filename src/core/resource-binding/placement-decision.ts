@@ -1,10 +1,11 @@
 /** The decision on the placement of a binding: its states, and how each is built. */
-import type { PlacementAffinity } from '../../api/karmada.ts'
+import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { defined } from '../../base/json.ts'
 import { cut } from '../outcome.ts'
+import { effectiveAffinity } from '../placement/affinity.ts'
 import { isScaledToZero } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
+import { nameGroups, skipsFirstGroup, withoutRound } from '../placement/group-names.ts'
 import type { LocalityAnnotation } from './annotations.ts'
 import { holdMessage, MAX_MESSAGE_LENGTH, whereIs } from './hold-cause.ts'
 import type { ParsedInput, ResolvedAnnotations } from './parse-input.ts'
@@ -124,4 +125,9 @@ export function keptInBase(input: ParsedInput, base: PlacementAffinity, message:
 /** The round of the names of groups. A new one comes with the write of the loop. */
 export function groupNameRound({ annotations, storedAnnotations }: ParsedInput): number {
   return annotations.locality?.round ?? storedAnnotations.locality?.round ?? 0
+}
+
+/** The stored affinity as a base. Its groups may have the names of a round, which the decision gives them again. */
+export function storedBase(input: ParsedInput, { spec }: ResourceBinding): PlacementAffinity {
+  return withoutRound(effectiveAffinity(spec.placement), groupNameRound(input))
 }
