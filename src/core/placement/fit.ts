@@ -4,6 +4,13 @@ import { describeRefusals, type Refusal } from './acceptance.ts'
 import { affinityTiers } from './affinity.ts'
 import { type SpreadCheck, UNCONSTRAINED } from './spread.ts'
 
+/** Why a placement cannot be narrowed. */
+export type Misfit =
+  /** No cluster that the base allows has the data. */
+  | { kind: 'unsatisfiable'; reason: string }
+  /** The scheduler would refuse each cluster with the data. */
+  | { kind: 'unfit'; reason: string }
+
 export interface FitInput {
   /** A narrowed affinity: each term names clusters that its selectors allow. */
   affinity: PlacementAffinity

@@ -12,6 +12,7 @@ import type { KarmadaRules } from '../karmada-rules.ts'
 import { affinityTerms, affinityTiers, type ClusterLookup, effectiveAffinity } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
+import type { Misfit } from './fit.ts'
 import { comparisons, MAX_AFFINITIES, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
 import { preferClusters } from './prefer.ts'
 import { type SpreadCheck, spreadCheck } from './spread.ts'
@@ -36,7 +37,7 @@ export type Narrowing =
       /** Every cluster that is still allowed, sorted; undefined if no data is required (then the base decides). */
       allowed: string[] | undefined
     }
-  | { kind: 'unsatisfiable'; reason: string }
+  | Misfit
 
 /**
  * Narrows the base to the constraint. The result never allows a cluster that the base does not allow. It has no empty list and only one
@@ -45,7 +46,7 @@ export type Narrowing =
 export function narrowPlacement(input: NarrowInput): Narrowing {
   const spread = spreadCheck(input.base, input.clusters)
   const required = requireClusters(input, spread)
-  if (required.kind === 'unsatisfiable') return required
+  if (required.kind !== 'narrowed') return required
   return { ...required, affinity: preferClusters({ ...input, affinity: required.affinity, spread }) }
 }
 
@@ -81,8 +82,8 @@ function requireInOne(base: ClusterAffinity, { wanted, clusters, rules, spread, 
   const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters, rules), wanted)
   if (!clusterAffinity) return unsatisfiable(noneLeft(wanted, clusters))
   const { clusterNames } = clusterAffinity
-  const reason = spread(clusterNames) ?? weights?.([base], clusterNames)
-  if (reason) return unsatisfiable(reason)
+  const problem = problemOf(spread(clusterNames)) ?? weights?.([base], clusterNames)
+  if (problem) return problem
   return { kind: 'narrowed', affinity: { clusterAffinity }, allowed: clusterNames }
 }
 
@@ -92,14 +93,18 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
     const term = narrowGroup(group, requirement)
     if (!term) return []
     const names = narrowedNames(term, isWorkload)
-    return [{ term, names, problem: spread(names) ?? weights?.(affinityTiers(group, isWorkload), names) }]
+    const problem = problemOf(spread(names)) ?? weights?.(affinityTiers(group, isWorkload), names)
+    return [{ term, names, problem }]
   })
   if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted, clusters))
   if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > nameLimit(groups)) {
     return unsatisfiable(tooLarge(groups, wanted))
   }
   const spreadable = narrowed.filter(({ problem }) => problem === undefined)
-  if (spreadable.length === 0) return unsatisfiable(narrowed[0]?.problem ?? noneLeft(wanted, clusters))
+  if (spreadable.length === 0) {
+    const problems = narrowed.flatMap(({ problem }) => problem ?? [])
+    return problems.find(({ kind }) => kind === 'unfit') ?? problems[0] ?? unsatisfiable(noneLeft(wanted, clusters))
+  }
   return {
     kind: 'narrowed',
     affinity: { clusterAffinities: spreadable.map(({ term }) => term) },
@@ -144,8 +149,12 @@ function narrowGroup(
   return first && withOverflow({ ...first, affinityName: group.affinityName }, rest)
 }
 
-function unsatisfiable(reason: string): Narrowing {
+function unsatisfiable(reason: string): Misfit {
   return { kind: 'unsatisfiable', reason }
+}
+
+function problemOf(reason: string | undefined): Misfit | undefined {
+  return reason === undefined ? undefined : unsatisfiable(reason)
 }
 
 /** Why no cluster with the data is allowed: it does not exist, or the policy does not allow it. */

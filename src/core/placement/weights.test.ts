@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bind, loop, one, runsIn, write } from '../../../test/binding-writes.ts'
-import { located, lookup, makeCluster } from '../../../test/builders.ts'
+import { located, lookup, makeCluster, unknown } from '../../../test/builders.ts'
 import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import { newestRules } from '../karmada-rules.ts'
 import { divideByWeights, fixedWeights, weightCheck } from './weights.ts'
@@ -81,7 +81,24 @@ describe('a set of clusters', () => {
       want: undefined,
     },
   ])('$name: $want', ({ placement, base = [{}], names, runsIn: targets = [], want }) => {
-    expect(weightCheck(placement, { clusters, rules: newestRules, runsIn: targets })(base, names)).toBe(want)
+    expect(weightCheck(placement, { clusters, rules: newestRules, runsIn: targets })(base, names)?.reason).toBe(want)
+  })
+
+  const ELSEWHERE =
+    'm1 is tainted, and the static weights of the policy give none of its replicas to other clusters with the data'
+  test.each<{ name: string; weights: ClusterAffinity[]; base?: ClusterAffinity; refused?: string[]; want?: string }>([
+    { name: 'another one by name', weights: [named('m1', 'm4')], want: ELSEWHERE },
+    { name: 'another one by a selector', weights: [named('m1'), inEurope], base: named('m1', 'm2'), want: ELSEWHERE },
+    { name: 'one that is not allowed', weights: [named('m1', 'm4')], base: named('m1', 'm3') },
+    { name: 'no other one', weights: [named('m1')] },
+    { name: 'one that refuses the workload too', weights: [named('m1', 'm4')], refused: ['m1', 'm4'] },
+    { name: 'another one, as does all of its data', weights: [named('m1', 'm4')], refused: ['m1', 'm3'] },
+    { name: 'another one with the data', weights: [named('m1', 'm3')] },
+  ])('has a weight in m1, which refuses the workload, and the weights name $name', (one) => {
+    const { weights, base = {}, refused = ['m1'], want } = one
+    const refuses = (name: string) => (refused.includes(name) ? 'is tainted' : undefined)
+    const check = weightCheck(weighted(weights), { clusters, rules: newestRules, runsIn: [], refuses })
+    expect(check([base], ['m1', 'm3'])).toEqual(want && { kind: 'unfit', reason: want })
   })
 
   test.each([
@@ -123,6 +140,41 @@ describe('a workload whose policy gives all replicas to m1 and m2', () => {
   test('stays where it runs when its data moves to m3', () => {
     const before = loop(bind({ placement, ...runsIn('m2') }), [located(['m2'])]).binding
     expect(loop(before, inM3)).toMatchObject({ state: 'Kept', names: ['m2'] })
+  })
+
+  describe('and whose data is in m1 and m3', () => {
+    const [inBoth, drained] = [[located(['m1', 'm3'])], { key: 'maintenance', effect: 'NoExecute' } as const]
+    const withoutM1 = { clusters: lookup(makeCluster('m1', { taints: [drained] }), 'm2', 'm3') }
+    const leaving = { clusters: [], gracefulEvictionTasks: [{ fromCluster: 'm1' }] }
+
+    test('goes to m2 when it is evicted from m1', () => {
+      const before = loop(bind({ placement, ...runsIn('m1') }), inBoth).binding
+      const { state, binding } = write(before, leaving, { claims: inBoth, ...withoutM1 })
+      expect({ state, placement: binding.spec.placement }).toEqual({ state: 'Relaxed', placement })
+    })
+
+    test('goes to m3 when m1 and m2 have evicted it', () => {
+      const before = loop(bind({ placement, ...runsIn('m1') }), inBoth).binding
+      const m3 = { clusters: lookup(...['m1', 'm2'].map((name) => makeCluster(name, { taints: [drained] })), 'm3') }
+      const { state } = write(before, leaving, { claims: inBoth, ...m3 })
+      expect(state).toBe('Narrowed')
+    })
+
+    test('says why it leaves m1 when the location is unknown by then', () => {
+      const before = loop(bind({ placement, ...runsIn('m1') }), inBoth).binding
+      const { message } = write(before, leaving, { claims: [unknown()], ...withoutM1 })
+      const ours = 'm1 is being evicted, and the static weights of the policy give none of its replicas to'
+      expect(message).toContain(`no cluster of the last narrowing can take the workload: ${ours}`)
+    })
+
+    test('waits for m1 if it does not run yet', () => {
+      expect(loop(bind({ placement }), inBoth, withoutM1)).toMatchObject({ state: 'OnHold' })
+    })
+
+    test('stays in m3 if it runs there', () => {
+      const { state, names } = loop(bind({ placement, ...runsIn('m3') }), inBoth, withoutM1)
+      expect({ state, names }).toEqual({ state: 'Narrowed', names: ['m1', 'm3'] })
+    })
   })
 
   test('stays in m3 if it runs there', () => {

@@ -1,30 +1,43 @@
 /** Finds sets of clusters to which the static weights of a policy give no replicas, although they give replicas to other clusters. */
 import type { ClusterAffinity, Placement } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
+import { describeRefusals, type Refusal } from './acceptance.ts'
 import type { ClusterLookup } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
+import type { Misfit } from './fit.ts'
 import { comparisons, MAX_COMPARISONS, MAX_WEIGHTS } from './limits.ts'
 
-/** Returns why a set of clusters gets no replicas of those that a part of the affinity allows; undefined if it gets some. */
-export type WeightCheck = (terms: readonly ClusterAffinity[], names: readonly string[]) => string | undefined
+/**
+ * Returns why a set of clusters gets no replicas of those that a part of the affinity allows; undefined if it gets some. It is unfit if the scheduler
+ * refuses those with a weight.
+ */
+export type WeightCheck = (terms: readonly ClusterAffinity[], names: readonly string[]) => Misfit | undefined
 
 interface WeightInput {
   clusters: ClusterLookup | undefined
   rules: KarmadaRules
   /** The clusters in which the workload runs. They keep it. */
   runsIn: readonly string[]
+  /** Why the scheduler refuses a cluster. Default: it accepts each one. */
+  refuses?: Refusal
 }
+
+const acceptAll: Refusal = () => undefined
 
 const UNWEIGHTED: WeightCheck = () => undefined
 
 /**
  * Compiles the static weights of a placement whose replicas are divided. Karmada's scheduler ignores clusters without a weight. But if no candidate has
  * one, all get the same weight (v1.18.1, pkg/scheduler/core/division_algorithm.go, getStaticWeightInfoList). So a placement that is narrowed to
- * clusters without a weight would give them replicas that the policy gives to other clusters.
+ * clusters without a weight would give them replicas that the policy gives to other clusters. A cluster that the scheduler refuses is no candidate, so
+ * the same holds if it refuses each one of the set that has a weight.
  *
  * Weights that need more than `MAX_COMPARISONS` are not compared.
  */
-export function weightCheck({ replicaScheduling }: Placement, { clusters, rules, runsIn }: WeightInput): WeightCheck {
+export function weightCheck(
+  { replicaScheduling }: Placement,
+  { clusters, rules, runsIn, refuses = acceptAll }: WeightInput,
+): WeightCheck {
   const { replicaDivisionPreference, weightPreference } = replicaScheduling ?? {}
   const { staticWeightList = [], dynamicWeight } = weightPreference ?? {}
   const isStatic = replicaDivisionPreference === 'Weighted' && !dynamicWeight && staticWeightList.length > 0
@@ -45,16 +58,40 @@ export function weightCheck({ replicaScheduling }: Placement, { clusters, rules,
   )
   const selectors = compile(bySelector)
   const running = new Set(runsIn)
+  const accepts = (name: string) => refuses(name) === undefined
+  const isWeighted = (name: string) => weighted.has(name) || isAllowed(name, selectors)
   return (terms, names) => {
-    if (names.some((name) => running.has(name) || weighted.has(name))) return undefined
+    if (names.some((name) => running.has(name) || (weighted.has(name) && accepts(name)))) return undefined
     if (!isAffordable(bySelector, names.length)) return undefined
-    if (names.some((name) => isAllowed(name, selectors))) return undefined
+    if (names.some((name) => accepts(name) && isWeighted(name))) return undefined
+    const refused = names.filter(isWeighted)
+    return refused.length === 0 ? lackOfWeights(terms) : lackOfAcceptance(terms, names, refused)
+  }
+
+  /** For clusters without a weight. */
+  function lackOfWeights(terms: readonly ClusterAffinity[]): Misfit | undefined {
     // A weight by selectors may be that of any cluster.
     if (selectors.length > 0) return NO_WEIGHT
     left -= terms.length * weighted.size
     if (!isAffordable(terms, weighted.size)) return undefined
     const allowed = compile(terms)
     return [...weighted].some((name) => isAllowed(name, allowed)) ? NO_WEIGHT : undefined
+  }
+
+  /** For clusters of which the scheduler refuses those with a weight. If it refuses all that the affinity allows, it ignores the weights. */
+  function lackOfAcceptance(
+    terms: readonly ClusterAffinity[],
+    names: readonly string[],
+    refused: readonly string[],
+  ): Misfit | undefined {
+    if (!names.some(accepts)) return undefined
+    const others = new Set([...weighted, ...terms.flatMap(({ clusterNames = [] }) => clusterNames)])
+    left -= terms.length * others.size
+    if (!isAffordable([...terms, ...bySelector], others.size)) return undefined
+    const allowed = compile(terms)
+    const getsReplicas = (name: string) => isWeighted(name) && isAllowed(name, allowed) && accepts(name)
+    if (![...others].some(getsReplicas)) return undefined
+    return { kind: 'unfit', reason: `${describeRefusals(refused, refuses)}, and ${NO_OTHER_WEIGHT}` }
   }
 }
 
@@ -107,8 +144,12 @@ function replicasBefore(weight: number, counts: ReadonlyMap<number, number>): nu
   return [...counts].reduce((sum, [other, count]) => sum + count * Math.max(0, Math.ceil((other / weight - 1) / 2)), 0)
 }
 
-const NO_WEIGHT =
-  'the static weights of the policy give its replicas to other clusters, and none to those with the data'
+const NO_WEIGHT: Misfit = {
+  kind: 'unsatisfiable',
+  reason: 'the static weights of the policy give its replicas to other clusters, and none to those with the data',
+}
+
+const NO_OTHER_WEIGHT = 'the static weights of the policy give none of its replicas to other clusters with the data'
 
 function hasNames({ clusterNames }: ClusterAffinity): boolean {
   return !!clusterNames?.length

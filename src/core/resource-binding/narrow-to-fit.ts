@@ -11,7 +11,7 @@ import { describeRefusals, moveRefusal, type Refusal, schedulingRefusal } from '
 import { effectiveAffinity, withAffinity } from '../placement/affinity.ts'
 import { hasNoChoice, hasNoFit, isDivided, occupiedClusters, targetClusters } from '../placement/binding-state.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
-import { chosenGroup, type FitInput, findMisfit, mayFit } from '../placement/fit.ts'
+import { chosenGroup, type FitInput, findMisfit, type Misfit, mayFit } from '../placement/fit.ts'
 import { nameGroups, skipsFirstGroup } from '../placement/group-names.ts'
 import { type Narrowing, narrowPlacement } from '../placement/narrow.ts'
 import { placementFilter } from '../placement/placement-filter.ts'
@@ -40,12 +40,6 @@ export interface FittingNarrowing {
   chosen?: readonly string[]
 }
 
-export type Misfit =
-  /** No cluster that the base allows has the data. */
-  | { kind: 'unsatisfiable'; reason: string }
-  /** The scheduler would refuse each cluster with the data. */
-  | { kind: 'unfit'; reason: string }
-
 /** Narrows a base. The groups get new names if the scheduler, which then begins with the first one, would skip better groups. */
 export function narrowToFit(
   input: ParsedInput,
@@ -55,7 +49,7 @@ export function narrowToFit(
   const { binding, clusters, usesOverflow, observedGroup } = input
   const { preferred } = constraint
   const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
-  if (narrowing.kind === 'unsatisfiable') return narrowing
+  if (narrowing.kind !== 'narrowed') return narrowing
   const round = groupNameRound(input)
   const fit: FitInput = {
     affinity: nameGroups(narrowing.affinity, round),
@@ -187,7 +181,9 @@ export function narrowBase(
   const problem = preferred && preferenceProblem({ spec: binding.spec, preferred: withData(preferred, claims) })
   const applied = problem ? required : constraint
   const runsIn = targetClusters(binding.spec)
-  const weights = isDivided(binding.spec) ? weightCheck(placement, { clusters, rules, runsIn }) : undefined
+  const weights = isDivided(binding.spec)
+    ? weightCheck(placement, { clusters, rules, runsIn, refuses: schedulingRefusal(binding.spec, clusters) })
+    : undefined
   const isWorkload = usesOverflow
   const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload, rules, weights })
   return { placement, narrowing, preferenceProblem: problem }
