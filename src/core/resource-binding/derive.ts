@@ -112,14 +112,20 @@ export function policyFields({ spec }: Pick<PropagationPolicy, 'spec'> | Resourc
 
 /**
  * Writes these fields of a policy into the spec of a stored binding, as the detector does. A suspension of scheduling stays (v1.18.1,
- * pkg/util/binding.go, MergePolicySuspension).
+ * pkg/util/binding.go, MergePolicySuspension). The failover is written whole, and the order of the fields stays: a comparison shows only what changes.
  */
 export function withPolicyFields(spec: BindingSpec, policy: Pick<PropagationPolicy, 'spec'>): BindingSpec {
-  const { preserveResourcesOnDeletion: _, failover: _former, suspension: before, ...others } = spec
-  const { suspension: ofPolicy, ...written } = policyFields(policy)
+  const { suspension: ofPolicy, placement = {}, preserveResourcesOnDeletion } = policyFields(policy)
+  const { suspension: before } = spec
   const scheduling = before?.scheduling === undefined ? {} : { scheduling: before.scheduling }
   const suspension = { ...ofPolicy, ...scheduling }
-  return { ...others, ...written, ...(Object.keys(suspension).length > 0 && { suspension }) }
+  return defined({
+    ...spec,
+    placement,
+    preserveResourcesOnDeletion,
+    failover: policy.spec.failover,
+    suspension: Object.keys(suspension).length > 0 ? suspension : undefined,
+  })
 }
 
 /** The annotations with which the detector records the policy of a binding. */

@@ -382,6 +382,25 @@ test('the text shows the workload that would move, and its change', async () => 
   expect(stdout).toContain('    -         - member1\n')
 })
 
+test('the difference of a binding shows no field of its policy that stays', async () => {
+  const ofPolicy = {
+    failover: { application: { decisionConditions: { tolerationSeconds: 50 }, purgeMode: 'Gracefully' } },
+    preserveResourcesOnDeletion: true,
+    suspension: { dispatching: true },
+  }
+  const [deployment, , binding] = makeApp(['member2'], { ...ofPolicy, replicas: 1 })
+  const stored: Stored[] = [
+    ...[deployment, binding].filter((each) => each !== undefined),
+    [propagationPolicies, makePolicy(ofPolicy)],
+    inMember2,
+  ]
+
+  const { stdout } = await check(await startHub(stored), [makeClaim()])
+
+  expect(stdout).toContain('    -         - member1\n')
+  expect(stdout).not.toMatch(/^ +[-+] .*(failover|preserve|suspension|purgeMode)/m)
+})
+
 describe('the first narrowing of a running workload', () => {
   const idsOf = async (stored: Stored[], given: K8sObject[]) => {
     const { status, stdout } = await check(await startHub(stored), given, '-o', 'json', '--fail-on', 'warning')
