@@ -40,18 +40,24 @@ function planPropagation(input: PolicyPlanInput): Plan {
   }
 }
 
-/**
- * Removes `propagateDeps` with its note. A value that a user declares stays, without the note. So does a value that Karmada requires: its
- * webhook rejects application failover without it (pkg/util/validation/validation.go).
- */
+/** Whether Karmada requires `propagateDeps`: its webhook rejects application failover without it (pkg/util/validation/validation.go). */
+export function requiresPropagateDeps({ spec }: PropagationPolicy): boolean {
+  return spec.failover?.application !== undefined
+}
+
+/** Whether the author of a policy has written `propagateDeps: true`, and not Lodestone alone. */
+export function isPropagateDepsDeclared(policy: PropagationPolicy): boolean {
+  const path = ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION]
+  return declarationsIn(policy)(['spec', 'propagateDeps'], path)
+}
+
+/** Removes `propagateDeps` with its note. A value that a user declares stays, without the note. A value that Karmada requires stays with it. */
 function planRelease({ waitMs, current }: PolicyRelease): Plan {
   if (waitMs > 0) return { actions: [], requeueAfterMs: waitMs }
   if (!current) return NOTHING
-  const { failover } = current.spec
-  if (!isSetByUs(current) || current.metadata.deletionTimestamp || failover?.application) return NOTHING
+  if (!isSetByUs(current) || current.metadata.deletionTimestamp || requiresPropagateDeps(current)) return NOTHING
   const withoutNote = { annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: null } }
-  const path = ['metadata', 'annotations', PROPAGATE_DEPS_SET_ANNOTATION]
-  if (declarationsIn(current)(['spec', 'propagateDeps'], path)) {
+  if (isPropagateDepsDeclared(current)) {
     return { actions: [patchOfPolicy(current, { metadata: withoutNote })] }
   }
   return {

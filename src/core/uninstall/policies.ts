@@ -9,7 +9,8 @@ import { PROPAGATE_DEPS_ANNOTATION, PROPAGATE_DEPS_SET_ANNOTATION } from '../../
 import { keyOfObject } from '../../api/meta.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
-import { planPolicy } from '../propagation-policy/plan.ts'
+import { isSetByUs } from '../propagation-policy/decide.ts'
+import { isPropagateDepsDeclared, planPolicy, requiresPropagateDeps } from '../propagation-policy/plan.ts'
 import type { Harm } from './kept-policies.ts'
 import { change, type Removal, type RemovalRule, withoutKeys } from './removal.ts'
 
@@ -39,11 +40,17 @@ function planPolicyRemoval(policy: PropagationPolicy, kept: ReadonlyMap<string, 
   const { object, removed } = withoutKeys(policy, 'annotations', isOurs)
   const removes = removed.map((key) => `annotation ${key}`)
   const released = release(policy)
-  if (!released) return change(type, policy, object, removes)
+  if (!released) return change(type, policy, object, removes, keepReason(policy))
   const harm = kept.get(keyOfObject(policy))
   if (harm) return change(type, policy, object, removes, [`${FIELD}: true; without it Karmada would ${HARMS[harm]}`])
   const changed: PropagationPolicy = { ...object, spec: released.spec }
   return change(type, policy, changed, [FIELD, ...removes])
+}
+
+/** Says that `propagateDeps` stays although Lodestone set it; empty if the author has written it too. */
+function keepReason(policy: PropagationPolicy): string[] {
+  const stays = isSetByUs(policy) && requiresPropagateDeps(policy) && !isPropagateDepsDeclared(policy)
+  return stays ? [`${FIELD}: true; Karmada requires it for failover.application`] : []
 }
 
 /** Returns the policy without the `propagateDeps` of Lodestone; undefined if it has none, or if it must stay. */

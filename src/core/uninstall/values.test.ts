@@ -472,9 +472,11 @@ describe('is kept with a reason:', () => {
   test('propagateDeps that Karmada requires for application failover', () => {
     const spec = { propagateDeps: true, failover: { application: {} } }
     const policy = makePolicy(spec, { annotations: { [keys.PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } })
-    expect(
-      remaining(clusterPropagationPolicies, { ...policy, metadata: { ...policy.metadata, namespace: '' } }),
-    ).toMatchObject({ spec })
+    const clusterScoped = { ...policy, metadata: { ...policy.metadata, namespace: '' } }
+    expect(remaining(clusterPropagationPolicies, clusterScoped)).toMatchObject({ spec })
+    expect(plan(clusterPropagationPolicies, clusterScoped).keeps).toEqual([
+      'spec.propagateDeps: true; Karmada requires it for failover.application',
+    ])
   })
 
   test('a dependency of running workloads: Karmada would delete it', () => {
