@@ -56,7 +56,7 @@ describe('a claim says of its workload that it', () => {
     {
       name: 'is on hold for a cluster that does not exist',
       binding: decided({}, undefined, 'member4'),
-      want: 'False OnHold: default/sales (member3): the data is in member3, for which no Cluster exists; correct the mapping or the DataSource',
+      want: 'False OnHold: default/sales (member3): the data is in member3, for which no Cluster exists; join the cluster, or correct the mapping or the DataSource',
     },
     {
       name: 'is kept where it is, and why',

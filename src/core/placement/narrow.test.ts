@@ -418,14 +418,14 @@ describe('an unsatisfiable constraint has a reason:', () => {
       base: one('c1', 'gone'),
       required: ['gone'],
       more: { clusters },
-      want: 'the data is in gone, for which no Cluster exists; correct the mapping or the DataSource',
+      want: 'the data is in gone, for which no Cluster exists; join the cluster, or correct the mapping or the DataSource',
     },
     {
       name: 'data in clusters that do not exist and in one that the policy does not allow',
       base: { clusterAffinities: [group('g', 'c1')] },
       required: ['c2', ...names(2)],
       more: { clusters },
-      want: 'the data is in c2, which the policy does not allow, and in m1, m2, for which no Cluster exists; correct the mapping or the DataSource',
+      want: 'the data is in c2, which the policy does not allow, and in m1, m2, for which no Cluster exists; join the cluster, or correct the mapping or the DataSource',
     },
   ])('$name', ({ base, required, more, want }) => {
     expect(narrow(base, required, more)).toEqual({ kind: 'unsatisfiable', reason: want })

@@ -165,7 +165,9 @@ function noneLeft({ names }: ClusterSet, clusters: ClusterLookup | undefined): s
   const parts = [
     ...(existing.length > 0 ? [`${listNames(existing, 5)}, which the policy does not allow`] : []),
     ...(missing.length > 0
-      ? [`${listNames(missing, 5)}, for which no Cluster exists; correct the mapping or the DataSource`]
+      ? [
+          `${listNames(missing, 5)}, for which no Cluster exists; join the cluster, or correct the mapping or the DataSource`,
+        ]
       : []),
   ]
   return `the data is in ${parts.join(', and in ')}`

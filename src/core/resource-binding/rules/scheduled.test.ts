@@ -333,7 +333,8 @@ describe('a workload that leaves the clusters of its last narrowing', () => {
   const home = loop(bind(runsIn('m3')), [located(['m3'])]).binding
   const UNJOINED = lookup('m1', 'm2')
   const disallowed = 'the data is in m3, which the policy does not allow'
-  const missing = 'the data is in m3, for which no Cluster exists; correct the mapping or the DataSource'
+  const missing =
+    'the data is in m3, for which no Cluster exists; join the cluster, or correct the mapping or the DataSource'
 
   test.each<{ name: string; claims: ClaimAnswer[]; given: Partial<BindingInput>; want: string }>([
     { name: 'the cluster left the hub', claims: [located(['m3'])], given: { clusters: UNJOINED }, want: missing },
