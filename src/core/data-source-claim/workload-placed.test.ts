@@ -24,10 +24,10 @@ const failed = (binding: ResourceBinding): ResourceBinding => ({
 })
 
 /** The binding after its policy was deleted. */
-const withoutPolicy = (binding: ResourceBinding): ResourceBinding => ({
-  ...binding,
-  metadata: { ...binding.metadata, annotations: {} },
-})
+function withoutPolicy(binding: ResourceBinding): ResourceBinding {
+  const own = Object.entries(binding.metadata.annotations ?? {}).filter(([key]) => key.startsWith('lodestone.dev/'))
+  return { ...binding, metadata: { ...binding.metadata, annotations: Object.fromEntries(own) } }
+}
 
 const NO_POLICY = 'no policy selects the workload any more, so the scheduler looks at it only when a cluster changes'
 
@@ -123,6 +123,11 @@ describe('a claim says of its workload that it', () => {
       name: 'stays where it is, since another client has suspended its scheduling',
       binding: decided({ ...runsIn('member1'), suspension: { scheduling: true } }),
       want: 'True Kept: the workload is scheduled to member1; default/sales is in member3; another client has suspended its scheduling, so it does not move there',
+    },
+    {
+      name: 'keeps a copy away from its data, since no policy selects it any more',
+      binding: withoutPolicy(decided(runsIn('member1', 'member3'))),
+      want: `True Kept: the workload is scheduled to member1, member3; default/sales is in member3; ${NO_POLICY}`,
     },
     {
       name: 'is about to move',

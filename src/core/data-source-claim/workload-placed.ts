@@ -84,7 +84,7 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
 }
 
 /**
- * Returns why the scheduler does not look at a workload that runs nowhere; undefined if it does. It ignores changes of a binding without a policy, except
+ * Returns why the scheduler does not look at a workload; undefined if it does. It ignores changes of a binding without a policy, except
  * that of a MultiClusterService (v1.18.1, pkg/scheduler/event_handler.go, resourceBindingEventFilter).
  */
 function whyNotTried({ metadata, spec }: ResourceBinding): string | undefined {
@@ -101,7 +101,9 @@ function whyNotMoved(binding: ResourceBinding): string | undefined {
   if (!data || occupiedClusters(binding.spec).every((name) => data.has(name))) return undefined
   if (isSuspended(binding.spec)) return 'another client has suspended its scheduling, so it does not move there'
   const failure = schedulingFailure(binding)
-  return failure && `the scheduler could not move it there (${failure}; see the condition Scheduled of the binding)`
+  return failure
+    ? `the scheduler could not move it there (${failure}; see the condition Scheduled of the binding)`
+    : whyNotTried(binding)
 }
 
 const MAX_SHOWN = 5
