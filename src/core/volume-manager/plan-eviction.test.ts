@@ -141,6 +141,14 @@ describe('a node that is short of disk', () => {
       want: 'default/a',
     },
     {
+      name: 'loses data while a tenant keeps the Pod of a mover, for which other data there waits',
+      managers: [
+        manager('a', {}),
+        ofTenant(manager('b', { node: 'n2' }, EVICTABLE, [{ state: 'Waiting', reason: 'MoverRunning' }])),
+      ],
+      want: 'default/a',
+    },
+    {
       name: 'loses data while a deletion of another namespace fails there',
       managers: [manager('a', {}), ofTenant(manager('b', { node: 'n2' }, {}, [{ cause: 'Evicted', state: 'Failed' }]))],
       want: 'default/a',
@@ -329,6 +337,7 @@ test('deletions name nodes on which a VolumeManager found no free disk, or frees
     { node: 'n3', cause: 'Abandoned' },
     { node: 'n4', cause: 'Removed', state: 'Waiting', reason: 'InUse' },
     { node: 'n5', cause: 'Evicted', state: 'Waiting', reason: 'Claim' },
+    { node: 'n6', cause: 'Removed', state: 'Waiting', reason: 'MoverRunning' },
   ])
 
   expect([fullNodes(one), evictingNodes(one), freeingNodes(one)]).toEqual([['n1'], ['n2', 'n5'], ['n2', 'n3']])

@@ -171,8 +171,8 @@ export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined
 }
 
 /**
- * The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. A deletion that waits for a pod or for a claim frees
- * nothing for as long as that lives, so it does not count. Neither does one that failed, until it is retried.
+ * The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. A deletion that waits for a pod, a claim or an earlier
+ * mover frees nothing as long as that exists, and does not count. Neither does one that failed, until it is retried.
  */
 export function freeingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
   return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state !== 'Failed')
@@ -183,17 +183,20 @@ function failingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
   return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state === 'Failed')
 }
 
-/** Whether whole data is deleted, and no pod keeps it. */
+/** Whether whole data is deleted, and no other object keeps it. */
 function isDeletion({ cause, reason = '' }: DeletionStatus): boolean {
-  return cause !== 'NoSpace' && !WAITS_FOR_USERS.has(reason)
+  return cause !== 'NoSpace' && !WAITS_FOR_OBJECTS.has(reason)
 }
 
 function namespaceOf({ metadata }: Pick<VolumeManager, 'metadata'>): string | undefined {
   return metadata.namespace
 }
 
-/** Reasons of a deletion that waits (replica/deletion.ts). */
-const WAITS_FOR_USERS: ReadonlySet<string> = new Set(['InUse', 'Claim'])
+/**
+ * Reasons of a deletion that waits (replica/deletion.ts). A tenant can keep each of these objects, the Pod of a mover by a finalizer, and other
+ * tenants need the disk.
+ */
+const WAITS_FOR_OBJECTS: ReadonlySet<string> = new Set(['InUse', 'Claim', 'MoverRunning'])
 
 function nodesOfDeletions(
   manager: Pick<VolumeManager, 'status'> | undefined,
