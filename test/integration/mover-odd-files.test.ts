@@ -1,6 +1,6 @@
 /** Tests of files that a server or a file system does not take: each is named, all others are uploaded, and a deletion always ends. */
 import { execFileSync } from 'node:child_process'
-import { rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, rmSync, symlinkSync } from 'node:fs'
 import { rm, symlink, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -191,6 +191,18 @@ describe('what changes during an upload', () => {
 
   test('a directory that is missing is an error: it does not count as written back', async () => {
     expect((await upload()).result).toMatchObject({ outcome: 'failed' })
+  })
+
+  test('a file that a pod writes all the time is uploaded as it was, and named', async () => {
+    for (const name of ['log', 'other']) await pod(name)
+    folder.s3.misbehave(({ method, key }) => {
+      if (method === 'PUT' && key === 'data/log') appendFileSync(join(folder.root, 'data', 'log'), 'y')
+      return undefined
+    })
+
+    const message = 'still being written: log; their last changes are not uploaded'
+    expect((await upload()).result).toMatchObject({ outcome: 'failed', code: 'SourceChanged', message })
+    expect(stored()).toEqual({ log: 'xyy', other: 'x' })
   })
 
   test('a large file that becomes shorter is uploaded in the next round, with all others', async () => {

@@ -78,7 +78,10 @@ async function uploadFrom(place: Place, input: UploadInput, progress: Progress, 
       } else if (changing.isEmpty) {
         return { files, bytes, message: `${files} files, ${formatBytes(bytes)}${withoutLeft(left)}` }
       } else if (round === MAX_ROUNDS) {
-        throw new MoverError('SourceChanged', `still being written, and not uploaded: ${changing.join()}`)
+        throw new MoverError(
+          'SourceChanged',
+          `still being written: ${changing.join()}; their last changes are not uploaded`,
+        )
       }
     }
   } finally {

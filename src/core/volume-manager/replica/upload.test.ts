@@ -75,6 +75,7 @@ interface Case {
 
 const used: Partial<ReplicaStatus> = { lastUsedTime: at(-60), uploads: 3 }
 const inUse: Partial<ReplicaStatus> = { inUse: true, lastUsedTime: at(-60) }
+const CHANGING = { kind: 'failed', code: 'SourceChanged', message: 'log', retry: true, nodeFault: 'no' } as const
 const queued: UploadStatus = { state: 'Queued', attempt: 4, since: at(0) }
 
 describe('an upload', () => {
@@ -188,6 +189,38 @@ describe('an upload', () => {
         }),
         uploadedTime: at(-30),
       },
+      due: 60,
+    },
+    ...[
+      { name: 'pods write files all the time', use: inUse },
+      { name: 'pods that have ended wrote files', use: { lastUsedTime: at(-5) } },
+    ].map(({ name, use }) => ({
+      name: `is no failure while ${name}: the next upload has them`,
+      replica: { ...use, uploads: 4, upload: upload({ failures: 2 }) },
+      observed: { config: EVERY_HOUR, mover: CHANGING },
+      want: {
+        upload: upload({ state: 'Failed', since: at(0), reason: CHANGING.code, message: 'log', retryTime: at(40) }),
+        uploadedTime: at(-30),
+      },
+      due: 40,
+    })),
+    {
+      name: 'fails if no pod that is known writes the files',
+      replica: { ...used, upload: upload() },
+      observed: { mover: CHANGING },
+      want: { upload: expect.objectContaining({ state: 'Failed', failures: 1 }), uploadedTime: undefined },
+      due: 10,
+    },
+    {
+      name: 'waits for the interval after files that pods wrote all the time',
+      replica: {
+        ...inUse,
+        lastUsedTime: at(-9999),
+        uploadedTime: at(-30),
+        upload: upload({ state: 'Failed', reason: CHANGING.code, retryTime: at(-1) }),
+      },
+      observed: { config: EVERY_HOUR },
+      want: { upload: expect.objectContaining({ state: 'Failed' }) },
       due: 60,
     },
     {

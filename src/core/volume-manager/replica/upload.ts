@@ -7,6 +7,7 @@
  * | Queued | its mover gets a slot | Uploading |
  * | Uploading | the mover succeeded | none: the changes until its start are uploaded |
  * | Uploading | the mover failed, was rejected, did not start in time, or stalled | Failed |
+ * | Uploading | pods wrote files all the time | Failed, which does not count: the next upload has these files |
  * | Uploading | the mover was preempted | Queued |
  * | Failed | a conflict, and its retry time has passed | Queued |
  * | any | the data is not ready, or the volume is not written back | none |
@@ -40,6 +41,8 @@ import {
 } from './transition.ts'
 
 const CONFLICT = 'WriteConflict' satisfies FailureCode
+/** Files changed all the time. The mover has uploaded all others. */
+const CHANGING = 'SourceChanged' satisfies FailureCode
 
 export interface UploadObservation extends Observation {
   /** Undefined for a volume that is no longer in the spec, and for one with an invalid spec and no such mover. */
@@ -146,7 +149,17 @@ function stepUploading(uploads: Begun, data: Data, observed: UploadObservation):
   if (!step) return idle({ ...uploads, uploadedTime }, data, observed)
   const next = { ...uploads, upload: step.next.state === 'Failed' ? withCause(step.next, observed) : step.next }
   // The source has both versions, so nothing is lost when the data is deleted. The failure stays visible until an upload succeeds.
-  return { next: isConflict(next) ? { ...next, uploadedTime } : next, dueAt: step.dueAt }
+  if (isConflict(next)) return { next: { ...next, uploadedTime }, dueAt: step.dueAt }
+  const isChanging = next.upload.state === 'Failed' && next.upload.reason === CHANGING
+  if (!isChanging || !hasChanges({ ...data, uploadedTime })) return { next, dueAt: step.dueAt }
+  // It is shown, and is no failure: the changes of these pods are written back after the interval, or when the last pod has ended.
+  const uncounted = without(next.upload, 'failures') as UploadStatus
+  return { next: { ...next, uploadedTime, upload: uncounted }, dueAt: step.dueAt }
+}
+
+/** Whether pods wrote files all the time during an upload, such as a log. The next upload has them. */
+export function isLeftForNext({ reason, failures }: UploadStatus): boolean {
+  return reason === CHANGING && failures === undefined
 }
 
 function stepFailed(uploads: Begun, data: Data, observed: UploadObservation): Step {

@@ -51,6 +51,12 @@ test.each<{ name: string; before: VolumeStatus | undefined; after: VolumeStatus;
     after: uploads({ state: 'Failed', attempt: 2, ...security }),
     want: ['WriteBackFailed: CreateRefused: violates PodSecurity'],
   },
+  {
+    name: 'nothing of an upload during which pods wrote files all the time',
+    before: uploads({ state: 'Uploading', attempt: 2 }),
+    after: uploads({ state: 'Failed', attempt: 2, reason: 'SourceChanged', message: 'still being written: log' }),
+    want: [],
+  },
   { name: 'nothing of a new volume', before: undefined, after: deletions({ state: 'Failed', ...security }), want: [] },
 ])('Events report $name', ({ before, after, want }) => {
   expect(listChanges(before, after).map(({ reason, text }) => `${reason}: ${text}`)).toEqual(want)

@@ -3,7 +3,7 @@
 import type { DeletionStatus, ReplicaState, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { EventReason } from '../../signal-tables.ts'
 import { preemptedWork, type StateStatus } from '../replica/transition.ts'
-import { lastFailure } from '../replica/upload.ts'
+import { isLeftForNext, lastFailure } from '../replica/upload.ts'
 
 /** What one Event reports. */
 export interface Change {
@@ -38,7 +38,7 @@ function replicaChanges(old: ReplicaStatus, replica: ReplicaStatus): Change[] {
   const { upload } = replica
   const node = replica.node ?? old.node
   const isNews = old.state !== replica.state && !isRepeated(old.message, replica.message)
-  const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed'
+  const isNewFailure = upload?.state === 'Failed' && old.upload?.state !== 'Failed' && !isLeftForNext(upload)
   const before = old.upload && lastFailure(old.upload)
   return [
     ...preemptedWork(old, replica).map((work) => ({ node, reason: 'MoverPreempted' as const, text: stateText(work) })),
