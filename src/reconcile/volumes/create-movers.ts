@@ -57,15 +57,15 @@ export async function createMovers(
 /** Creates one mover. Returns why it was rejected. */
 async function createMover(
   action: MoverCreation,
-  { memory, retries, access, settings, ...writers }: CreationContext,
+  { memory, retries, access, settings, now, ...writers }: CreationContext,
 ): Promise<string | undefined> {
   const { created } = memory
   const { namespace = '', name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
   const mover = action.object as Pod
   try {
-    await access.grant(namespace, settings.serviceAccountName, writers.store)
-    await access.grantUsers(mover, settings, writers.store)
+    await access.grant(namespace, settings.serviceAccountName, { store: writers.store, now })
+    await access.grantUsers(mover, settings, { store: writers.store, now })
     const credentials = await readCredentials(mover, writers.store)
     if (credentials && 'refusal' in credentials) {
       created.delete(key)

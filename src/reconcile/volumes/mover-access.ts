@@ -15,28 +15,41 @@ import { ConflictError, type ObjectStore } from '../../store/store.ts'
 import { applyWrite } from '../apply.ts'
 
 export interface MoverAccess {
-  /** Creates the missing objects. Only the first call for a ServiceAccount reads from the API server. */
-  grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
+  /** Creates the missing objects. For each ServiceAccount, it reads from the API server once in ten minutes. */
+  grant(namespace: string, serviceAccount: string, context: AccessContext): Promise<void>
   /** Does the same for the ServiceAccount of users that a mover has; without effect for that of the configuration. */
-  grantUsers(mover: Pod, settings: VolumeSettings['movers'], store: ObjectStore): Promise<void>
+  grantUsers(mover: Pod, settings: VolumeSettings['movers'], context: AccessContext): Promise<void>
   /** Makes the next `grant` read again: the ServiceAccount may have been deleted, for example with its namespace. */
   forget(namespace: string, serviceAccount: string): void
   /** Forgets what was granted in a namespace that was deleted. */
   forgetNamespace(namespace: string): void
 }
 
+interface AccessContext {
+  store: ObjectStore
+  now: number
+}
+
+/**
+ * How long the objects count as present. Another client may delete a RoleBinding, without which the API server accepts the Pod. But the mover can
+ * report nothing then, and is stopped as one that has stalled.
+ */
+const PRESENT_MS = 600_000
+
 export function openMoverAccess(): MoverAccess {
-  /** `namespace/name` of each ServiceAccount. */
-  const granted = new Set<string>()
+  /** When the objects were last read, by `namespace/name` of the ServiceAccount. */
+  const granted = new Map<string, number>()
 
   async function grantOnce(
     namespace: string,
     serviceAccount: string,
-    store: ObjectStore,
+    { store, now }: AccessContext,
     objectsFor: typeof moverAccess,
   ): Promise<void> {
     const key = objectKey(namespace, serviceAccount)
-    if (granted.has(key)) return
+    const age = now - (granted.get(key) ?? Number.NEGATIVE_INFINITY)
+    // A time in the future is from before the clock was set back.
+    if (age >= 0 && age < PRESENT_MS) return
     for (const { type, object } of objectsFor(namespace, serviceAccount)) {
       if (await store.read(type, namespace, object.metadata.name ?? '')) continue
       try {
@@ -46,20 +59,20 @@ export function openMoverAccess(): MoverAccess {
         if (!(error instanceof ConflictError)) throw error
       }
     }
-    granted.add(key)
+    granted.set(key, now)
   }
 
   return {
-    grant: (namespace, serviceAccount, store) => grantOnce(namespace, serviceAccount, store, moverAccess),
-    async grantUsers({ metadata, spec }, settings, store) {
+    grant: (namespace, serviceAccount, context) => grantOnce(namespace, serviceAccount, context, moverAccess),
+    async grantUsers({ metadata, spec }, settings, context) {
       const { serviceAccountName: name } = spec
       // In the namespace of all movers, administrators bind the accounts that they allow.
       if (name === undefined || name === settings.serviceAccountName || settings.namespace !== undefined) return
-      await grantOnce(metadata.namespace ?? '', name, store, userAccountAccess)
+      await grantOnce(metadata.namespace ?? '', name, context, userAccountAccess)
     },
     forget: (namespace, serviceAccount) => void granted.delete(objectKey(namespace, serviceAccount)),
     forgetNamespace(namespace) {
-      for (const key of granted) if (splitObjectKey(key).namespace === namespace) granted.delete(key)
+      for (const key of granted.keys()) if (splitObjectKey(key).namespace === namespace) granted.delete(key)
     },
   }
 }

@@ -100,11 +100,11 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
   async function applyCreation(
     plan: Plan,
     namespace: string,
-    { store, events }: ReconcileContext,
+    { store, events, now }: ReconcileContext,
   ): Promise<string | undefined> {
     const { serviceAccountName } = settings().movers
     try {
-      await access.grant(namespace, serviceAccountName, store)
+      await access.grant(namespace, serviceAccountName, { store, now: now() })
       await applyPlan({ store, events }, plan)
       return undefined
     } catch (error) {
