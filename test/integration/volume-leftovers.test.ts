@@ -43,6 +43,34 @@ test('a node that is not ready is skipped, and its data deleted when it is ready
   expect(world.violations).toEqual([])
 })
 
+test('a mover that finds no room on its node gives its slot back, and begins later', async () => {
+  const world = await worldWith()
+  await world.setCondition('n1', 'Ready', 'Unknown')
+  await world.deleteManager()
+  await world.pass(5)
+  await world.pass(601)
+  await world.setCondition('n1', 'Ready', 'True')
+  /** Lets time pass, and returns the number of movers that have a slot. */
+  const wait = async (seconds: number) => {
+    world.now += seconds * 1000
+    await world.deleteLeftovers()
+    return world.movers().length
+  }
+
+  expect(await wait(0)).toBe(1)
+  const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'Too many pods' }
+  const lastTransitionTime = new Date(world.now).toISOString()
+  for (const pod of world.movers())
+    await world.setStatus(pod, { phase: 'Pending', conditions: [{ ...unschedulable, lastTransitionTime }] })
+  expect([await wait(1800), await wait(1), await wait(299), await wait(1)]).toEqual([1, 0, 0, 1])
+  expect(world.events.at(-1)?.message).toBe(
+    'vol1 of default/sales: PrepareTimeout: did not start in time: Too many pods; it is retried',
+  )
+
+  await world.settle()
+  expect(world.disks.size).toBe(0)
+})
+
 test('a pod that still uses the data keeps it', async () => {
   const world = await worldWith()
   const path = (await world.volume())?.volumeSource?.hostPath?.path ?? ''

@@ -193,6 +193,56 @@ test('a mover whose clock was ahead is replaced after a pause since it was sched
   ])
 })
 
+describe('a mover that does not start', () => {
+  const placed = (status: 'True' | 'False', seconds: number) => ({
+    conditions: [{ type: 'PodScheduled', status, message: 'Too many pods', lastTransitionTime: at(-seconds) }],
+  })
+  const pulling = { name: 'mover', state: { waiting: { reason: 'ErrImagePull', message: 'no such host' } } }
+  const failed = 'vol1 of shop/sales: ErrImagePull: no such host; it is retried'
+
+  test.each<{ name: string; status: PodStatus; want: string | undefined }>([
+    { name: 'has half an hour to find room on its node', status: placed('False', 1800), want: undefined },
+    {
+      name: 'gives its slot back then',
+      status: placed('False', 1801),
+      want: 'vol1 of shop/sales: PrepareTimeout: did not start in time: Too many pods; it is retried',
+    },
+    { name: 'has as much time for its start on the node', status: placed('True', 1800), want: undefined },
+    {
+      name: 'gives its slot back if the kubelet does not start it',
+      status: placed('True', 1801),
+      want: expect.stringContaining('PrepareTimeout: did not start in time: its container was not created'),
+    },
+    { name: 'is not stopped by a time in the future', status: placed('False', -9), want: undefined },
+    { name: 'is not stopped without a scheduler', status: {}, want: undefined },
+    {
+      name: 'gives its slot back at once if its image cannot be pulled',
+      status: { ...placed('True', 1), containerStatuses: [pulling] },
+      want: failed,
+    },
+  ])('$name', ({ status, want }) => {
+    const { spec, ...planned } = moverWith({ phase: 'Pending', ...status })
+    const isPlaced = status.conditions?.some((one) => one.status === 'True') ?? false
+    const mover = { ...planned, spec: isPlaced ? { ...spec, nodeName: 'n1' } : spec }
+    const { actions } = planLeftover(makeInput({ movers: [mover] }))
+    expect(actions.map((action) => (action.kind === 'event' ? action.message : action.kind))).toEqual(
+      want === undefined ? [] : [want, 'delete'],
+    )
+  })
+
+  test('is tried again after 5 minutes, later each time up to an hour, with one Event', () => {
+    const mover = moverWith({ phase: 'Pending', containerStatuses: [pulling] })
+    const plans = [planLeftover(makeInput({ movers: [mover] }))]
+    for (let i = 0; i < 5; i++) plans.push(planLeftover(makeInput({ movers: [mover], refused: plans.at(-1)?.refused })))
+
+    expect(plans.map(({ requeueAfterMs = 0 }) => requeueAfterMs / 60_000)).toEqual([5, 10, 20, 40, 60, 60])
+    expect(plans.map(({ actions }) => actions.length)).toEqual([2, 1, 1, 1, 1, 1])
+    const { refused } = plans.at(-1) ?? {}
+    expect(planLeftover(makeInput({ refused, now: NOW + 3_599_000 }))).toEqual({ actions: [], requeueAfterMs: 1000 })
+    expect(planLeftover(makeInput({ refused, now: NOW + 3_600_000 })).actions).toMatchObject([{ kind: 'create' }])
+  })
+})
+
 test('a mover that is being deleted is waited for', () => {
   const mover = failedAt(-300)
   const deleted = { ...mover, metadata: { ...mover.metadata, deletionTimestamp: at(0) } }

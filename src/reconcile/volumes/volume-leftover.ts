@@ -81,14 +81,13 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       const input = { ...gathered, refused: refused.get(key) }
       const plan = planLeftover(input)
       if (!plan.actions.some(({ kind }) => kind === 'create')) {
+        if (plan.refused) refused.set(key, plan.refused)
         await applyPlan(context, plan)
         return plan.requeueAfterMs
       }
       const refusal = await applyCreation(plan, input.namespace, context)
-      if (refusal === undefined) {
-        refused.delete(key)
-        return plan.requeueAfterMs
-      }
+      // The number of earlier attempts stays, since this mover may not start either.
+      if (refusal === undefined) return plan.requeueAfterMs
       const next = planRefusal({ ...input, now: now() }, refusal)
       refused.set(key, next.refused)
       await applyPlan(context, next)
