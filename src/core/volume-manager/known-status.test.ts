@@ -123,6 +123,13 @@ test('of two replicas with one number, the first is known', () => {
   })
 })
 
+test.each([undefined, -1, 1.5])('an upload and a check with the number %s are decided again', (attempt) => {
+  const work = { attempt: attempt as number, state: 'Queued' } as const
+  const [replica] =
+    knownOf({ replicas: [{ ...own, upload: work, maintenance: { ...work, kind: 'Check' } }] })?.replicas ?? []
+  expect(replica).toEqual(own)
+})
+
 const FULL: VolumeStatus = {
   id: 'vol1',
   message: 'success',

@@ -2,7 +2,8 @@
  * Reads the status of a VolumeManager as the memory of its plan. Another client may have written it: a user with that right, a restored backup,
  * or another version of Lodestone. So data that is not that of the VolumeManager, and values that are not known, are left out.
  */
-import type { Condition } from '../../api/meta.ts'
+import type { Schema } from '../../api/schemas/schema.ts'
+import { volumeManagerSchema } from '../../api/schemas/volume-manager.ts'
 import type { VolumeConfig, VolumeManager, VolumeManagerStatus } from '../../api/volume-manager.ts'
 import type {
   DeletionState,
@@ -10,7 +11,6 @@ import type {
   MaintenanceStatus,
   ReplicaState,
   ReplicaStatus,
-  ShardStatus,
   UploadStatus,
   VolumeStatus,
 } from '../../api/volume-status.ts'
@@ -68,46 +68,45 @@ export function listVolumes({ status }: Pick<VolumeManager, 'status'>): readonly
 }
 
 /**
- * Returns a stored status whose lists have objects only; undefined for one that is no object. The CRD of VCK allows any content. One
- * unreadable entry must not hide its VolumeManager, since the data of a missing one is deleted as a leftover.
+ * Returns a stored status without the values of a wrong type; undefined for one that is no object. The CRD of VCK allows any content. One
+ * unreadable entry must not hide its VolumeManager, since the data of a missing one is deleted as a leftover. It must not stop the others
+ * either, whose plans read the status of all: for the queue of movers, for evictions and for metrics.
  */
 export function readableStatus(status: unknown): VolumeManagerStatus | undefined {
-  if (!isObject(status)) return undefined
-  const { volumes, conditions } = status
-  return defined({
-    ...withTexts(status),
-    volumes: volumes === undefined ? undefined : listObjects<VolumeStatus>(volumes).map(readableVolume),
-    conditions: conditions === undefined ? undefined : listObjects<Condition>(conditions),
-  })
+  return isObject(status) ? (readable(status, STATUS) as VolumeManagerStatus) : undefined
 }
 
-function readableVolume(volume: VolumeStatus): VolumeStatus {
-  const { replicas, deletions, shards } = volume
-  return defined({
-    ...withTexts(volume),
-    replicas: replicas === undefined ? undefined : listObjects<ReplicaStatus>(replicas).map(readableReplica),
-    deletions: deletions === undefined ? undefined : listObjects<DeletionStatus>(deletions).map(withTexts),
-    shards: shards === undefined ? undefined : listObjects<ShardStatus>(shards),
-  })
+const STATUS: Schema = volumeManagerSchema.properties?.['status'] ?? {}
+
+/** These are left as they are: without a part of it, an affinity would allow other nodes. */
+const UNREAD: ReadonlySet<string> = new Set<keyof VolumeStatus>(['nodeAffinity'])
+
+/** The parts of a value that have the type of the schema; the same value if all have. A part without a schema stays. */
+function readable(value: unknown, { type, items, properties }: Schema): unknown {
+  if (type === 'object' && isObject(value)) return readableMembers(value, properties ?? {})
+  if (type === 'array' && Array.isArray(value)) return items === undefined ? value : readableItems(value, items)
+  const isScalar = type !== 'object' && type !== 'array'
+  return type === undefined || (isScalar && typeof value === (type === 'integer' ? 'number' : type)) ? value : undefined
 }
 
-function readableReplica(replica: ReplicaStatus): ReplicaStatus {
-  const { upload, maintenance } = replica
-  return defined({
-    ...withTexts(replica),
-    upload: isObject(upload) ? withTexts(upload) : undefined,
-    maintenance: isObject(maintenance) ? withTexts(maintenance) : undefined,
-  })
+function readableItems(list: readonly unknown[], items: Schema): readonly unknown[] {
+  const read = list.map((item) => readable(item, items))
+  const isSame = read.every((item, i) => item !== undefined && item === list[i])
+  return isSame ? list : read.filter((item) => item !== undefined)
 }
 
-/** The fields of a status that are texts, and are shown to users. */
-const TEXTS = ['state', 'message', 'reason', 'lastFailure', 'node', 'path', 'shard', 'ready', 'nodes', 'size'] as const
-
-/** A part of a status without the fields that should be texts and are none. */
-function withTexts<T extends object>(part: T): T {
-  const fields = part as Readonly<Record<string, unknown>>
-  const wrong = TEXTS.filter((name) => fields[name] !== undefined && !isText(fields[name]))
-  return wrong.length === 0 ? part : (without(fields, ...wrong) as T)
+function readableMembers(
+  members: Readonly<Record<string, unknown>>,
+  properties: Readonly<Record<string, Schema>>,
+): Readonly<Record<string, unknown>> {
+  let read = members
+  for (const [name, schema] of Object.entries(properties)) {
+    const value = members[name]
+    if (value === undefined || UNREAD.has(name)) continue
+    const part = readable(value, schema)
+    if (part !== value) read = { ...read, [name]: part }
+  }
+  return read === members ? members : defined(read)
 }
 
 /** The inputs of the plan on which the known part depends. */
@@ -202,13 +201,17 @@ function currentPath(manager: VolumeManager, config: VolumeConfig): string | und
 /** With an unknown state, the next mover looks on the node for the data. An unknown upload or check is decided again. */
 function knownReplica(replica: ReplicaStatus, { settings, now }: VolumeContext): ReplicaStatus {
   const { state, upload, maintenance } = replica
+  const isKnownUpload = isObject(upload) && has(UPLOAD_STATES, upload.state) && isCount(upload.attempt)
   const isKnownCheck =
-    isObject(maintenance) && has(MAINTENANCE_STATES, maintenance.state) && has(MAINTENANCE_KINDS, maintenance.kind)
+    isObject(maintenance) &&
+    has(MAINTENANCE_STATES, maintenance.state) &&
+    has(MAINTENANCE_KINDS, maintenance.kind) &&
+    isCount(maintenance.attempt)
   const longestMs = Math.max(settings.checks.intervalSeconds * 1000, MAX_RETRY_MS)
   return defined({
     ...notLater(replica, now),
     state: has(REPLICA_STATES, state) ? state : 'Queued',
-    upload: isObject(upload) && has(UPLOAD_STATES, upload.state) ? notLater(upload, now) : undefined,
+    upload: isKnownUpload ? notLater(upload, now) : undefined,
     maintenance: isKnownCheck ? notLater(withRetry(maintenance, now + longestMs), now) : undefined,
   })
 }

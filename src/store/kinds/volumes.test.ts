@@ -1,10 +1,15 @@
 /** VolumeManagers with content of any shape, which the CRD of VCK allows: one of them must not hide itself or stop the others. */
 import { expect, test } from 'vitest'
-import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
+import { makeVolume, makeVolumeManager, NOW } from '../../../test/builders.ts'
+import { makeNode } from '../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
+import { isObject } from '../../base/json.ts'
 import { listNodeData } from '../../core/uninstall/volumes.ts'
 import { expectedMovers } from '../../core/volume-manager/mover/task.ts'
+import { planEviction } from '../../core/volume-manager/plan-eviction.ts'
 import { queueEntries } from '../../core/volume-manager/schedule/queue.ts'
+import { grantSlots } from '../../core/volume-manager/schedule/shares.ts'
 import { countTotals } from '../../core/volume-manager/status/totals.ts'
 import { mountableVolumes } from '../../core/workload/injection/mountable-volumes.ts'
 import type { CachedKind } from '../store.ts'
@@ -61,6 +66,90 @@ test('a readable status is cached as it is', () => {
   const status = { state: 'Running', volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: [replica] }], conditions: [] }
   const raw = { ...makeVolumeManager([makeVolume()]), status } as unknown as VolumeManager
   expect(kind.keep(raw).status).toEqual(status)
+})
+
+const TIME = new Date(NOW).toISOString()
+const mover = { state: 'Queued', attempt: 1, failures: 1, lastFailure: 'a', since: TIME, retryTime: TIME }
+const of = { revision: 'r', node: 'n1', path: '/data/x', attempt: 1, failures: 1, since: TIME, retryTime: TIME }
+const HOSTILE = {
+  state: 'Running',
+  conditions: [{ type: 'Ready', status: 'True', reason: 'a', message: 'b', lastTransitionTime: TIME }],
+  volumes: [
+    {
+      id: 'vol1',
+      message: 'success',
+      volumeSource: { hostPath: { path: '/data/x' } },
+      nextIndex: 4,
+      shards: [{ name: 's', readyReplicas: 1 }],
+      replicas: [
+        {
+          ...of,
+          index: 0,
+          state: 'Ready',
+          shard: 's',
+          bytes: 1,
+          totalBytes: 1,
+          lastUsedTime: TIME,
+          lastEndTime: TIME,
+          uploadedTime: TIME,
+          progressTime: TIME,
+          checkedTime: TIME,
+          upload: mover,
+          maintenance: { ...mover, kind: 'Check' },
+        },
+        {
+          ...of,
+          index: 1,
+          state: 'Queued',
+          nodeFailures: [{ node: 'n1', reason: 'NoSpace', failures: 1, bytes: 1, retryTime: TIME }],
+        },
+      ],
+      deletions: [{ ...of, index: 2, state: 'Queued', cause: 'NoSpace', nodeLabels: ['a'] }],
+    },
+  ],
+}
+
+/** Copies of a value, each with one of its values replaced by one of another type. */
+function withWrongTypes(value: unknown): { path: string; copy: unknown }[] {
+  const own = [null, 5, 'text', [], [null], {}, { toString: 1 }].map((copy) => ({ path: '', copy }))
+  const members = Array.isArray(value) || isObject(value) ? Object.entries(value) : []
+  const below = members.flatMap(([name, member]) =>
+    withWrongTypes(member).map(({ path, copy }) => ({
+      path: `.${name}${path}`,
+      copy: Array.isArray(value) ? value.with(Number(name), copy) : { ...(value as object), [name]: copy },
+    })),
+  )
+  return [...own, ...below]
+}
+
+test('a value of a wrong type in a status stops no reader of all VolumeManagers', () => {
+  const all = withWrongTypes(HOSTILE)
+  expect(all.length).toBeGreaterThan(400)
+  const settings = { ...VOLUME_SETTINGS.movers, maxInAll: 9, maxPerNode: 9 }
+  for (const { path, copy } of all) {
+    const raw = { ...makeVolumeManager([makeVolume({ evictionPolicy: 'LeastRecentlyUsed' })]), status: copy }
+    const readers = () => {
+      const { manager } = read(raw as VolumeManager)
+      grantSlots({ waiting: [manager], active: [], served: new Map(), settings, now: NOW }, () => true)
+      planEviction({
+        node: { ...makeNode('n1'), status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } },
+        managers: [manager],
+        users: () => [],
+        lastEnd: () => undefined,
+        lastAt: undefined,
+        now: NOW,
+        collecting: new Set(),
+        settings: VOLUME_SETTINGS,
+      })
+    }
+    expect(readers, `${path}: ${JSON.stringify(copy)}`).not.toThrow()
+  }
+})
+
+test('the affinity of a status stays as it is, so that no part of it is lost', () => {
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ a: 1 }, 5] } }
+  const raw = { ...makeVolumeManager([makeVolume()]), status: { volumes: [{ id: 'vol1', nodeAffinity, bytes: 'x' }] } }
+  expect(kind.keep(raw as unknown as VolumeManager).status).toEqual({ volumes: [{ id: 'vol1', nodeAffinity }] })
 })
 
 const QUEUED = { volumes: [{ id: 'vol1', replicas: [{ ...replica, state: 'Queued' }] }] }
