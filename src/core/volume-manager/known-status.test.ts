@@ -123,6 +123,11 @@ test('of two replicas with one number, the first is known', () => {
   })
 })
 
+test('data is known although the path in the spec is now a number', () => {
+  const options = { ...config.options, dataPath: 5 as never }
+  expect(knownOf({ replicas: [own] }, [{ ...config, options }])?.replicas).toEqual([own])
+})
+
 test.each([undefined, -1, 1.5])('an upload and a check with the number %s are decided again', (attempt) => {
   const work = { attempt: attempt as number, state: 'Queued' } as const
   const [replica] =
@@ -244,14 +249,14 @@ test('a plan reads the source of a volume as often for 300 replicas as for 3', (
 describe('a stored volume with a field of a wrong type, which the CRD of VCK allows', () => {
   const term = (key: unknown) => ({ matchExpressions: [{ key, operator: 'In', values: ['a'] }] })
   const wrong: Record<string, unknown[]> = {
-    options: [1, 'x', []],
+    options: [1, 'x', [], { ...config.options, dataPath: 5 }],
     labels: [1, ['a']],
     replicas: ['x', {}],
     capacity: [5, {}],
     readOnly: ['x'],
     tolerations: [1, {}, [null], [{ key: 1 }]],
     mover: [1, { resources: { requests: 1 } }],
-    sourceType: [1, {}],
+    sourceType: [1, {}, { toString: 1 }],
     nodeAffinity: [
       'x',
       ...[1, null, {}].map((key) => ({

@@ -159,6 +159,11 @@ test.each<{ name: string; spec: unknown; mountable: string[] }>([
   { name: 'a text', spec: 'x', mountable: [] },
   { name: 'null as its volumes', spec: { volumeConfigs: null }, mountable: [] },
   { name: 'a text as its volumes', spec: { volumeConfigs: 'x' }, mountable: [] },
+  {
+    name: 'a number as a path',
+    spec: { volumeConfigs: [{ ...makeVolume(), options: { ...makeVolume().options, dataPath: 5 } }] },
+    mountable: ['vol1'],
+  },
   { name: 'null as a volume', spec: { volumeConfigs: [null, makeVolume()] }, mountable: ['vol1'] },
 ])('a spec with $name is cached, and does not stop the queue', ({ spec, mountable }) => {
   const raw = { ...makeVolumeManager(), spec, status: QUEUED } as VolumeManager

@@ -22,7 +22,9 @@ type Owner = Pick<VolumeManager, 'metadata'>
  * can choose the directory of another VolumeManager. The digest is of the id and the source, so that data of two sources is never mixed.
  */
 export function directoryOf(manager: Owner, config: VolumeConfig, revision: string = revisionOf(config)): string {
-  const root = withoutTrailingSlashes(config.options?.['dataPath'] || DEFAULT_DATA_PATH)
+  // The CRD of VCK allows any content, which is reported later.
+  const dataPath: unknown = config.options?.['dataPath']
+  const root = withoutTrailingSlashes((typeof dataPath === 'string' && dataPath) || DEFAULT_DATA_PATH)
   return `${root}/${PREFIX}${ownerId(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
 }
 

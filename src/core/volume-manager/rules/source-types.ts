@@ -74,9 +74,9 @@ export function sourceTypeOptions(name: string): readonly string[] | undefined {
   return [...contentOptions, ...otherOptions]
 }
 
-/** The row of a source type. An unknown type moves no data. */
-export function sourceTypeOf(name: string): SourceType {
-  return Object.hasOwn(SOURCE_TYPES, name) ? (SOURCE_TYPES[name] ?? UNKNOWN) : UNKNOWN
+/** The row of a source type. An unknown type moves no data; a stored one can be of any JSON type (CRD of VCK). */
+export function sourceTypeOf(name: unknown): SourceType {
+  return typeof name === 'string' && Object.hasOwn(SOURCE_TYPES, name) ? (SOURCE_TYPES[name] ?? UNKNOWN) : UNKNOWN
 }
 
 /** A digest of the source alone: where changes are written back to. */
