@@ -17,7 +17,7 @@ import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../store/any-kind.ts'
 import type { ApiConnection } from '../store/cluster/api-connection.ts'
 import { ApiError } from '../store/cluster/api-error.ts'
-import { openClusterStore } from '../store/cluster/cluster.ts'
+import { type ClusterStore, openClusterStore } from '../store/cluster/cluster.ts'
 import { readBindingSchemas, servesPolicies } from '../store/cluster/server-info.ts'
 import type { FolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -27,7 +27,7 @@ import { openFolder } from './open-folder.ts'
 import { CONNECTION_OPTIONS, checkFolderAlone, connect } from './options/connect.ts'
 import { contextNamespace } from './options/namespace.ts'
 import { configOption } from './options/read-config.ts'
-import { notHub, nothingReadable, type ReadError, ReadFailure } from './read-failure.ts'
+import { ForbiddenReadError, notHub, nothingReadable, type ReadError, ReadFailure } from './read-failure.ts'
 
 export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
@@ -53,6 +53,11 @@ interface SourceInput {
    * kinds that the user may not list are left out (`hiddenKinds`). A folder is read whole.
    */
   restriction?: { namespace: string | undefined }
+  /**
+   * Given by commands that answer for one namespace: this namespace. A user who may not list a kind in all namespaces gets the answer of this
+   * one, as with `restriction`. Other users get that of all namespaces.
+   */
+  fallbackNamespace?: string | undefined
 }
 
 export interface OpenSource {
@@ -121,19 +126,53 @@ const HUB_KINDS = [
 async function openHub(
   args: Arguments,
   io: CommandIo,
-  { kinds, mayBeMember = false, readTimeoutMs = SYNC_TIMEOUT_MS, restriction }: SourceInput,
+  input: SourceInput,
   complain: (message: string) => void,
 ): Promise<OpenSource> {
+  const { mayBeMember = false, restriction, fallbackNamespace } = input
   const connection = await connect(args, io)
-  const isHub = await checkHub(connection, mayBeMember, io.signal).catch(async (error) => {
+  const abort = () => void connection.close()
+  const closeConnection = async () => {
+    io.signal.removeEventListener('abort', abort)
     await connection.close()
+  }
+  try {
+    const isHub = await checkHub(connection, mayBeMember, io.signal)
+    // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
+    io.signal.addEventListener('abort', abort, { once: true })
+    const karmadaRules = await readRules(connection)
+    const wayOut = restriction && `use -n ${(await contextNamespace(args, io)) ?? 'NAMESPACE'} to see one namespace`
+    const read = (namespace: string | undefined) =>
+      readObjects({ ...input, connection, isHub, namespace, wayOut, io, complain })
+    const store = await read(restriction?.namespace).catch((error) => {
+      if (!(error instanceof ForbiddenReadError) || fallbackNamespace === undefined) throw error
+      return read(fallbackNamespace)
+    })
+    const close = async () => {
+      await store.stop()
+      await closeConnection()
+    }
+    return { store, isMember: !isHub, isHub, connection, karmadaRules, close }
+  } catch (error) {
+    await closeConnection()
     throw error
-  })
-  const namespace = restriction?.namespace
-  const failure = new ReadFailure(connection.server, {
-    timeoutMs: readTimeoutMs,
-    wayOut: restriction && `use -n ${(await contextNamespace(args, io)) ?? 'NAMESPACE'} to see one namespace`,
-  })
+  }
+}
+
+interface ReadInput extends Pick<SourceInput, 'kinds' | 'readTimeoutMs'> {
+  connection: ApiConnection
+  isHub: boolean
+  /** The only one to read; undefined for all. */
+  namespace: string | undefined
+  wayOut: string | undefined
+  io: CommandIo
+  complain: (message: string) => void
+}
+
+/** Returns the store of an API server after its first read. Throws `UserError` if that fails. */
+async function readObjects(input: ReadInput): Promise<ClusterStore> {
+  const { connection, isHub, namespace, wayOut, io, complain, readTimeoutMs = SYNC_TIMEOUT_MS } = input
+  const failure = new ReadFailure(connection.server, { timeoutMs: readTimeoutMs, wayOut })
   const repeats = new RepeatLimit()
   const observer = {
     error: (error: ReadError) => {
@@ -146,28 +185,20 @@ async function openHub(
   const store = openClusterStore({
     connection,
     // A command shows what exists now.
-    kinds: kinds.map(({ absence, ...kind }) => ({ ...kind, ...optional })),
+    kinds: input.kinds.map(({ absence, ...kind }) => ({ ...kind, ...optional })),
     observer,
     namespace,
     ...defined({ clock: io.clock }),
   })
-  // Ctrl-C also ends a request for a single object, to which the API server may not respond for long.
-  const abort = () => void connection.close()
-  io.signal.addEventListener('abort', abort, { once: true })
-  const close = async () => {
-    io.signal.removeEventListener('abort', abort)
-    await store.stop()
-    await connection.close()
-  }
   try {
     await store.start(AbortSignal.any([io.signal, failure.signal]))
-    failure.end()
     checkRights(store, connection.server)
-    return { store, isMember: !isHub, isHub, connection, karmadaRules: await readRules(connection), close }
+    return store
   } catch (error) {
-    failure.end()
-    await close()
+    await store.stop()
     throw error
+  } finally {
+    failure.end()
   }
 }
 

@@ -12,6 +12,11 @@ class ReadFailedError extends UserError {
   override readonly exitStatus = 1
 }
 
+/** The user may not list a kind. */
+export class ForbiddenReadError extends ReadFailedError {
+  override name = 'ForbiddenReadError'
+}
+
 /** Ends the first read of an API server with one error: at once if a retry cannot help, else after a timeout. */
 export class ReadFailure {
   readonly #abort = new AbortController()
@@ -41,7 +46,7 @@ export class ReadFailure {
     if (this.#ended || error.retryInMs === undefined) return false
     this.#last = error
     const reason = hopeless(error, this.#wayOut)
-    if (reason !== undefined) this.#fail(reason)
+    if (reason !== undefined) this.#fail(reason, isForbidden(error) ? ForbiddenReadError : ReadFailedError)
     return true
   }
 
@@ -51,8 +56,8 @@ export class ReadFailure {
     clearTimeout(this.#timer)
   }
 
-  #fail(reason: string): void {
-    this.#abort.abort(new ReadFailedError(`API server ${this.#server}: ${reason}`))
+  #fail(reason: string, Failure = ReadFailedError): void {
+    this.#abort.abort(new Failure(`API server ${this.#server}: ${reason}`))
   }
 }
 
@@ -82,6 +87,10 @@ function requestRemedy(error: ApiError | RequestError): string {
   const status = error instanceof ApiError ? error.status : undefined
   if (status === 401) return RENEW
   return status === 403 ? 'grant the user this permission' : 'try again'
+}
+
+function isForbidden({ error }: ReadError): boolean {
+  return error instanceof ApiError && error.status === 403
 }
 
 /** Describes an error that a retry repeats; undefined for the others. Kinds that may be missing report no 404. */

@@ -32,6 +32,12 @@ export function kindsToExplain(kind: string, kinds: WorkloadKinds): AnyCachedKin
   return [...new Set(explainers.flatMap((explainer) => explainer.reads(kinds)))]
 }
 
+/** Whether a kind of this word may have objects in namespaces. A word that no table has may mean a kind of either scope. */
+export function mayHaveNamespace(kind: string, kinds: WorkloadKinds): boolean {
+  const named = kindsNamed(kind, knownKinds(kinds))
+  return named.length === 0 || named.some(({ namespaced }) => namespaced)
+}
+
 /**
  * Explains the first object with this name. Throws `UsageError` for an unknown kind, and for one without explanation.
  */

@@ -8,7 +8,7 @@ import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
 import { namespaceOption, readNamespace } from '../options/namespace.ts'
 import { OUTPUT_API_VERSION, OUTPUT_FORMATS, OUTPUT_OPTION, readFormat, renderData } from '../output.ts'
-import { explainNamed, kindsToExplain, objectsPlace } from './explain-named.ts'
+import { explainNamed, kindsToExplain, mayHaveNamespace, objectsPlace } from './explain-named.ts'
 import type { Context } from './target.ts'
 import { drawTree, type TreeNode, treeData } from './tree.ts'
 
@@ -50,6 +50,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     kinds: kindsToExplain(kind, kinds),
     workloads: kinds,
     mayBeMember: true,
+    fallbackNamespace: mayHaveNamespace(kind, kinds) ? namespace : undefined,
   })
   try {
     const folder = args.text('folder')

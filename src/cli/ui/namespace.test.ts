@@ -1,4 +1,4 @@
-/** Tests `ui -n` and `status -n` with an API server over HTTP, for a user with rights in one namespace. */
+/** Tests `ui -n`, `status -n` and `explain -n` with an API server over HTTP, for a user with rights in one namespace. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeClaim, makeCluster, makeDeployment, makePolicy, makeSource } from '../../../test/builders.ts'
 import { pods } from '../../api/pod.ts'
@@ -131,6 +131,29 @@ describe('lodestone status -n', () => {
     )
     const { stdout } = await runWords(['status', '-n', 'default', ...connection()])
     expect(stdout).not.toContain('not permitted')
+  })
+})
+
+describe('lodestone explain', () => {
+  const explain = (...words: string[]) => runWords(['explain', ...words, '-n', 'default', ...connection()])
+
+  test.each(['deployment/app', 'dsc/sales'])('explains %s to a user with rights in its namespace', async (target) => {
+    const { status, stdout } = await explain(target)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Deployment default\/app\n├─ not shown, since you may not list them: .*namespaces\n/)
+    expect(stdout).toContain('the status of the claim says: the data is in member2')
+    expect(stdout).toContain('ResourceBinding default/app-deployment: Narrowed')
+  })
+
+  test('says which right is missing for an object without a namespace', async () => {
+    const { status, stderr } = await explain('datasource/orders')
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/HTTP 403: .*; grant the user the verbs list and watch of \w+\n$/)
+  })
+
+  test('reads all namespaces for a user who may', async () => {
+    server.permits = () => true
+    expect((await explain('dsc/hidden')).stderr).toContain('it is in namespace sales: add -n sales')
   })
 })
 
