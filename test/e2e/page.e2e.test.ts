@@ -384,3 +384,24 @@ test('no view is wider than a small or a large screen', async () => {
     }
   }
 })
+
+test('a name of 253 characters moves nothing out of the screen', async () => {
+  const { page, folder } = await open()
+  const claim = await readFile(join(folder, 'claim.yaml'), 'utf8')
+  await writeFile(join(folder, 'claim.yaml'), claim.replace('name: orders', `name: ${'o'.repeat(253)}`))
+  await rm(join(folder, 'source.yaml'))
+  await page.getByText('no DataSource for amoro table prod.sales.orders yet').waitFor()
+  const found: object[] = []
+  for (const path of ['/waiting', '/explain/Deployment.v1.apps/trainer?namespace=demo', '/claims', '/workloads']) {
+    await show(page, path)
+    await page.locator('.waits, table').first().waitFor()
+    for (const width of [320, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const scrolled = (await page.evaluate('document.documentElement.scrollWidth')) as number
+      const [, second] = await page.getByRole('columnheader').all()
+      const { x = 0 } = (await second?.boundingBox()) ?? {}
+      found.push({ path, width, isWider: scrolled > width, isHidden: x > width })
+    }
+  }
+  expect(found.filter((one) => Object.values(one).includes(true))).toEqual([])
+})
