@@ -63,12 +63,25 @@ test('--host adds a name to the certificate, which is created again', async () =
   const directory = makeFolder()
   await certs(directory)
 
-  const { stdout } = await certs(directory, '--host', 'hub.example.org', '--host', '10.0.0.7')
+  const { stdout, stderr } = await certs(directory, '--host', 'hub.example.org', '--host', '10.0.0.7')
 
+  expect(stderr).toBe(
+    'lodestone certs: the server renews the certificate without hub.example.org, 10.0.0.7; to keep hosts, add them to certificates.hosts of its configuration\n',
+  )
   expect(stdout).toMatch(/^Hosts .*, hub\.example\.org, 10\.0\.0\.7$/m)
   expect(stdout).toContain('Created      the serving certificate (hosts-not-covered)\n')
   expect(stdout).not.toContain('the signing CA')
 })
+
+test.each(['hub.example.org', 'HUB.example.org.', 'member.example.com', 'localhost'])(
+  '--host %s says nothing if the server keeps it',
+  async (host) => {
+    const certificates = { directory: makeFolder(), hosts: ['hub.example.org', '*.example.com'] }
+    const file = join(makeFolder({ 'lodestone.yaml': { certificates } }), 'lodestone.yaml')
+
+    expect(await runWords(['certs', '--config', file, '--host', host])).toMatchObject({ status: 0, stderr: '' })
+  },
+)
 
 test.each(['/proc/x', '/proc/x/y'])('a folder that cannot be created is an error: %s', async (directory) => {
   await expect(certs(directory)).rejects.toThrow('cannot create the folder /proc/x; choose another one')

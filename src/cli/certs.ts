@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { openServingCertificates, openStorage, servingHosts } from '../app/certificates.ts'
 import { type Config, loadConfig } from '../app/config/config.ts'
+import { listNames } from '../base/names.ts'
 import { normalizeHosts } from '../tls/hosts.ts'
 import { openCertificates } from '../tls/rotation.ts'
 import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
@@ -24,7 +25,7 @@ export const certs: Command = {
       type: 'string',
       multiple: true,
       value: 'NAME',
-      description: 'Further DNS name or IP address of the server',
+      description: 'Further DNS name or IP address in the certificate, until the server renews it',
     },
     ...connectionOptions(
       'Cluster with the Secret of the certificates (default: $KUBECONFIG, in-cluster, ~/.kube/config)',
@@ -46,7 +47,9 @@ const MADE = {
 } as const
 
 async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
-  const config = certsConfig(args)
+  const stored = certsConfig(args)
+  const hosts = hostArguments(args)
+  const config = withHosts(stored, hosts)
   const { source, directory } = config.certificates
   const made: string[] = []
   const observer: CertificateObserver = {
@@ -82,6 +85,8 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
           })
     certificates.stop()
     io.stdout.write(report(config, certificates.current(), made))
+    const passing = hostsOnce(hosts, stored)
+    if (passing.length > 0) io.stderr.write(`lodestone certs: ${describeHostsOnce(passing)}\n`)
     return 0
   } finally {
     await connection?.close()
@@ -111,9 +116,23 @@ function certsConfig(args: Arguments): Config {
     certificates: {
       ...config.certificates,
       ...(directory === undefined ? {} : { source: 'directory', directory }),
-      hosts: [...config.certificates.hosts, ...hostArguments(args)],
     },
   }
+}
+
+function withHosts(config: Config, hosts: readonly string[]): Config {
+  const { certificates } = config
+  return { ...config, certificates: { ...certificates, hosts: [...certificates.hosts, ...hosts] } }
+}
+
+function describeHostsOnce(hosts: readonly string[]): string {
+  return `the server renews the certificate without ${listNames(hosts)}; to keep hosts, add them to certificates.hosts of its configuration`
+}
+
+/** Returns the given hosts that the certificate loses when a server with this configuration renews it. */
+function hostsOnce(hosts: readonly string[], config: Config): string[] {
+  const kept = normalizeHosts(servingHosts(config))
+  return hosts.filter((host) => !kept.includes(host) && !kept.includes(host.replace(/^[^.]+/, '*')))
 }
 
 function hostArguments(args: Arguments): string[] {
