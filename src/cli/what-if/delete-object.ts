@@ -38,7 +38,9 @@ export function deleteObject(text: string, supposed: Supposed, { workloads, name
   if (!found) {
     const where = named[0]?.namespaced ? ` in namespace ${namespace}` : ''
     const hint = dataHint(name, named, store) ?? nameHint({ namespace, name }, namesOf(named, store))
-    throw new UnknownNameError(`no ${named[0]?.kind} ${name}${where}${hint}`)
+    // Of a kind that is not cached, such as ConfigMap, only bindings are known.
+    const what = named.some((type) => isCached(type, store)) ? '' : 'binding of '
+    throw new UnknownNameError(`no ${what}${named[0]?.kind} ${name}${where}${hint}`)
   }
   if (found.kind === namespaces.kind)
     throw new UsageError(

@@ -6,6 +6,7 @@ import { openTransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
+import { volumeClaimKinds } from '../../store/kinds/persistent-volumes.ts'
 import { snapshotContext } from '../../store/snapshot/header.ts'
 import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import type { ObjectStore } from '../../store/store.ts'
@@ -48,7 +49,8 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
   const kinds = configuredWorkloadKinds(config)
   const namespace = await readNamespace(args, io)
   const source = await openSource('what-if', args, io, {
-    kinds: kindsFor({ workloads: kinds, dependencies: true, movesData: false }),
+    // Bindings show which dependencies follow a workload. So no user needs the right to list Secrets, which exposes their content.
+    kinds: [...kindsFor({ workloads: kinds, dependencies: false, movesData: false }), ...volumeClaimKinds],
     workloads: kinds,
   })
   try {

@@ -1245,7 +1245,7 @@ test('a similar name of a workload without a namespace is suggested, by its bind
 
   const { stderr } = await whatIf(['--delete', 'ClusterRole.v1.rbac.authorization.k8s.io/readr'], [...HUB, bound])
 
-  expect(stderr).toContain('no ClusterRole readr (did you mean reader?)')
+  expect(stderr).toContain('no binding of ClusterRole readr (did you mean reader?)')
 })
 
 describe('a workload whose binding would have the name of that of another API group', () => {

@@ -247,7 +247,7 @@ test('on a hub, a workload that is not cached can be deleted and applied', async
     answer: { sentences: ['Deployment default/ledger is deleted'], changes: [{ effect: 'removed' }] },
   })
   expect(await whatIf({ deleted: ['deployment/other'] })).toEqual({
-    problems: [{ path: 'deleted[0]', message: 'no Deployment other in namespace default' }],
+    problems: [{ path: 'deleted[0]', message: 'no binding of Deployment other in namespace default' }],
   })
   expect(await whatIf({ files: filesOf(makeDeployment()) })).toMatchObject({
     answer: { changes: [{ effect: 'placed', workload: { name: 'app' } }] },
