@@ -22,6 +22,7 @@ import { defined } from '../base/json.ts'
 import { listNames } from '../base/names.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
 import { describeExempt } from '../core/admission/exempt-namespaces.ts'
+import { eventAbout } from '../core/plan.ts'
 import type { EventReason } from '../core/signal-tables.ts'
 import { type EventRecorder, openEventRecorder } from '../reconcile/event-recorder.ts'
 import { Exemption, type ExemptionChange } from '../reconcile/exemption.ts'
@@ -266,8 +267,7 @@ function reportExemption({ exempt, added, removed }: ExemptionChange, log: Logge
     'namespaces exempt from the policy for claimed workloads changed',
   )
   if (added.length === 0) return
-  const message = describeExempt(added)
-  events.record({ kind: 'event', about: CLAIMED_WORKLOADS, type: 'Warning', reason: 'NamespacesExempt', message })
+  events.record(eventAbout(CLAIMED_WORKLOADS, 'Warning', 'NamespacesExempt', describeExempt(added)))
 }
 
 const CLAIMED_WORKLOADS: K8sObject = {

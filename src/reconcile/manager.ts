@@ -5,7 +5,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
-import type { EventAction } from '../core/plan.ts'
+import { type EventAction, eventAbout } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { endedMover, newFailures } from '../core/volume-manager/mover/measured-mover.ts'
 import { forEachInSlices } from '../store/for-each-in-slices.ts'
@@ -172,14 +172,8 @@ function reportMovers({ type, before, after }: StoreChange, observer: LoopObserv
 function availabilityEvent(type: ResourceType, unavailable: UnavailableKind | undefined): EventAction {
   const about = servedBy(type)
   return unavailable
-    ? { kind: 'event', about, type: 'Warning', reason: 'KindUnavailable', message: unavailable.message }
-    : {
-        kind: 'event',
-        about,
-        type: 'Normal',
-        reason: 'KindAvailable',
-        message: `${type.kind} objects are available again`,
-      }
+    ? eventAbout(about, 'Warning', 'KindUnavailable', unavailable.message)
+    : eventAbout(about, 'Normal', 'KindAvailable', `${type.kind} objects are available again`)
 }
 
 /**

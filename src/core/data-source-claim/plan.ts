@@ -8,11 +8,11 @@ import { type ConditionState, condition, findCondition, withConditions } from '.
 import { defined, jsonEqual } from '../../base/json.ts'
 import { type Answer, locateClaim, staleAt } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
-import { type Action, type EventAction, NOTHING, type Plan, patchOf, statusPatchOf } from '../plan.ts'
+import { type Action, eventAbout, NOTHING, type Plan, patchOf, statusPatchOf } from '../plan.ts'
 import { readiness, STALLED } from '../readiness.ts'
 import { readDecision } from '../resource-binding/annotations.ts'
 import { withoutPastHold } from '../resource-binding/hold-condition.ts'
-import type { ClaimReason, EventReason, PlacedReason } from '../signal-tables.ts'
+import type { ClaimReason, PlacedReason } from '../signal-tables.ts'
 import { describeDropped } from './dropped-fields.ts'
 import { EFFECTIVE, noEffect, withNoEffect } from './effect.ts'
 import { withFinalizer } from './finalizer.ts'
@@ -52,7 +52,7 @@ export function planClaim(input: ClaimPlanInput): Plan {
   if (claim.metadata.deletionTimestamp) return planRelease(input)
   // A write would make the API server forget the fields for good.
   if (claim.dropped) {
-    const actions = [event(claim, true, 'FieldsDropped', describeDropped(claim.dropped))]
+    const actions = [eventAbout(claim, 'Warning', 'FieldsDropped', describeDropped(claim.dropped))]
     return { actions, requeueAfterMs: DROPPED_RETRY_MS }
   }
   const finalizer = addFinalizer(claim)
@@ -142,17 +142,14 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const events: Action[] = []
   // A new claim is Pending by the default of the CRD, and this is no phase that an Event was about.
   const known = before.phase === PENDING && !before.conditions ? undefined : before.phase
-  if (known !== phase) events.push(event(claim, NEEDS_ACTION.has(reason), reason, message))
+  if (known !== phase) events.push(eventAbout(claim, NEEDS_ACTION.has(reason) ? 'Warning' : 'Normal', reason, message))
   if (placed && placed.reason !== placedReason(before.conditions)) {
     const binding = placedBinding(bindings)
-    const reported = event(claim, isPlacedWarning(placed.reason), `Workload${placed.reason}`, placed.message)
+    const type = isPlacedWarning(placed.reason) ? 'Warning' : 'Normal'
+    const reported = eventAbout(claim, type, `Workload${placed.reason}`, placed.message)
     events.push(defined({ ...reported, decisionId: binding && bindingDecisionId(binding) }))
   }
   return [write, ...events]
-}
-
-function event(about: DataSourceClaim, isWarning: boolean, reason: EventReason, message: string): EventAction {
-  return { kind: 'event', about, type: isWarning ? 'Warning' : 'Normal', reason, message }
 }
 
 const PENDING: ClaimPhase = 'Pending'

@@ -3,8 +3,7 @@
 import { type PropagationPolicy, policyTypeIn } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_SET_ANNOTATION } from '../../api/lodestone.ts'
 import { declarationsIn } from '../admission/declared-value.ts'
-import { type EventAction, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
-import type { EventReason } from '../signal-tables.ts'
+import { eventAbout, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
 import { decidePolicy, isSetByUs, type PolicyInput } from './decide.ts'
 
 /** `policy` is the cached one. */
@@ -35,7 +34,7 @@ function planPropagation(input: PolicyPlanInput): Plan {
         metadata: { annotations: { [PROPAGATE_DEPS_SET_ANNOTATION]: 'true' } },
         spec: { propagateDeps: true },
       }),
-      event(policy, 'PropagateDepsSet', `propagateDeps set: ${message}`),
+      eventAbout(policy, 'Normal', 'PropagateDepsSet', `propagateDeps set: ${message}`),
     ],
   }
 }
@@ -63,8 +62,9 @@ function planRelease({ waitMs, current }: PolicyRelease): Plan {
   return {
     actions: [
       patchOfPolicy(current, { metadata: withoutNote, spec: { propagateDeps: null } }),
-      event(
+      eventAbout(
         current,
+        'Normal',
         'PropagateDepsUnset',
         'propagateDeps removed: no workload of the policy has a claim or volumes any more',
       ),
@@ -74,8 +74,4 @@ function planRelease({ waitMs, current }: PolicyRelease): Plan {
 
 function patchOfPolicy(policy: PropagationPolicy, change: Record<string, unknown>): PatchAction {
   return patchOf(policyTypeIn(policy.metadata.namespace), policy, change)
-}
-
-function event(about: PropagationPolicy, reason: EventReason, message: string): EventAction {
-  return { kind: 'event', about, type: 'Normal', reason, message }
 }
