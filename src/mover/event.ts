@@ -1,6 +1,7 @@
 /** Builds the Events of a mover. Each reason has one Event, which is patched: ten thousand progress reports are one object. */
 import type { K8sObject } from '../api/meta.ts'
 import { firstCharacters } from '../base/first-characters.ts'
+import { toTime } from '../base/time/timestamp.ts'
 import { CONTRACT_VERSION, MOVER_REASONS, type MoverMoment } from '../core/mover-contract/contract.ts'
 
 export interface ObjectRef {
@@ -68,8 +69,8 @@ export function moverEvent(
     source: { component: COMPONENT, host: node },
     reportingComponent: COMPONENT,
     reportingInstance: pod.name,
-    firstTimestamp: rfc3339(firstAt),
-    lastTimestamp: rfc3339(now),
+    firstTimestamp: toTime(firstAt),
+    lastTimestamp: toTime(now),
     count,
   }
 }
@@ -77,8 +78,4 @@ export function moverEvent(
 /** Escaping can double the length of a character. This assumes that it does for every character. */
 function shorten(message: string, tooMuch: number): string {
   return `${firstCharacters(message, Math.max(0, Math.floor((message.length - tooMuch) / 2)))}…`
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -8,6 +8,7 @@ import { DECISION_ID_LABEL } from '../api/lodestone.ts'
 import { type K8sObject, keyOfObject } from '../api/meta.ts'
 import { firstCharacters } from '../base/first-characters.ts'
 import { defined } from '../base/json.ts'
+import { toTime } from '../base/time/timestamp.ts'
 import { TokenBucket } from '../base/time/token-bucket.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -89,7 +90,7 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
 /** An Event about a cluster-scoped object is in the namespace `default`, as in Kubernetes. */
 function buildEvent({ about, type, reason, message, decisionId }: EventAction, now: number): K8sObject {
   const { namespace = 'default', name = '', uid, resourceVersion } = about.metadata
-  const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
+  const time = toTime(now)
   const event: K8sObject & Record<string, unknown> = {
     apiVersion: 'v1',
     kind: 'Event',

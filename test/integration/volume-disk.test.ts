@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '../../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
+import { toTime } from '../../src/base/time/timestamp.ts'
 import { directoryOfMover } from '../../src/core/volume-manager/mover/affinity.ts'
-import { toTime } from '../../src/core/volume-manager/time.ts'
 import { makeVolumeManager } from '../builders.ts'
 import { ended, type MoverFate, moverSays, VolumeWorld } from '../volume-world.ts'
 

@@ -15,11 +15,12 @@ import type {
   VolumeStatus,
 } from '../../api/volume-status.ts'
 import { defined, isCount, isObject, without } from '../../base/json.ts'
+import { toTime } from '../../base/time/timestamp.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { hostPathFault, isBelow, isPlainPath } from './rules/host-paths.ts'
 import { directoryOf, isVolumeDirectory, ownerKey, ownerOfNodeLabel, ownerOfPlace } from './rules/names.ts'
 import { revisionOf, sourceTypeOf } from './rules/source-types.ts'
-import { fromTime, toTime } from './time.ts'
+import { fromTime } from './time.ts'
 
 /** The states that this version knows. An object has a table of each, so that none is missing. */
 const REPLICA_STATES: Readonly<Record<ReplicaState, true>> = {

@@ -1,10 +1,5 @@
-/** Formats and parses the times of a status. */
+/** Parses the times of a status. */
 import { type ClockJump, onPresentClock } from '../../base/time/clock-jumps.ts'
-
-/** Formats ms since the epoch to the second, as Kubernetes does. */
-export function toTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
-}
 
 /**
  * Parses a time into ms since the epoch; undefined when it is missing or invalid.

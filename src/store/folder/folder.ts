@@ -112,7 +112,7 @@ class ManifestStore extends CachedStore implements FolderStore {
 
   async delete<T extends K8sObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<void> {
     options.beforeWrite?.()
-    const deleted = this.#objects.delete(typed(type, object), new Date())
+    const deleted = this.#objects.delete(typed(type, object), Date.now())
     if (deleted !== undefined) this.#written(type, deleted)
   }
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { groupOf, type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { applyMergePatch } from '../../base/merge-patch.ts'
+import { toTime } from '../../base/time/timestamp.ts'
 import { kindKey } from '../any-kind.ts'
 import { objectTitle, refuseVersion, requireVersion } from '../resource-version.ts'
 import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
@@ -123,8 +124,10 @@ export class FolderObjects {
   /**
    * Deletes an object, or marks it when it has finalizers. Returns it; undefined when it does not exist. Throws `ConflictError` as `update`
    * does.
+   *
+   * @param now in ms since the epoch
    */
-  delete(object: K8sObject, now: Date): K8sObject | undefined {
+  delete(object: K8sObject, now: number): K8sObject | undefined {
     requireVersion(object)
     const key = this.#keyOf(object)
     const entry = this.#entries.get(key)
@@ -135,7 +138,7 @@ export class FolderObjects {
       this.#remove(key, entry)
       return entry.object
     }
-    const deletionTimestamp = metadata.deletionTimestamp ?? now.toISOString().replace(/\.\d+Z$/, 'Z')
+    const deletionTimestamp = metadata.deletionTimestamp ?? toTime(now)
     return this.#replace(key, entry, { ...entry.object, metadata: { ...metadata, deletionTimestamp } })
   }
 

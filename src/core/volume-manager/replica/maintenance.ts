@@ -20,6 +20,7 @@ import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts
 import type { MaintenanceStatus, ReplicaDownload, ReplicaMaintenance, ReplicaUse } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../../base/hash.ts'
 import { defined, without } from '../../../base/json.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { MESSAGES } from '../codes.ts'
 import type { VolumeUser } from '../input.ts'
 import type { MoverFailure, MoverSuccess } from '../mover/observed-state.ts'
@@ -28,7 +29,7 @@ import { ownerKey } from '../rules/names.ts'
 import { isReadOnly, isRefreshable } from '../rules/published.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { MIN_REFRESH_SECONDS } from '../rules/volume-rules.ts'
-import { fromTime, toTime } from '../time.ts'
+import { fromTime } from '../time.ts'
 import { isReady } from './download.ts'
 import {
   enter,

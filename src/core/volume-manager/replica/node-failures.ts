@@ -3,7 +3,8 @@ import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
 import type { NodeFailure } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
 import { backoffMs } from '../../../base/time/backoff.ts'
-import { fromTime, toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
+import { fromTime } from '../time.ts'
 
 const BACKOFF = { firstMs: 60_000, lastMs: 3_600_000 }
 

@@ -3,11 +3,12 @@ import type { RecordedProgress, ReplicaStatus } from '../../../api/volume-status
 import { defined, without } from '../../../base/json.ts'
 import { backoffMs } from '../../../base/time/backoff.ts'
 import type { Present } from '../../../base/time/clock-jumps.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { MESSAGES, PREEMPTED } from '../codes.ts'
 import type { RetryTrigger } from '../input.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue, REJECTED } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
-import { fromTime, toTime } from '../time.ts'
+import { fromTime } from '../time.ts'
 
 export interface Transition<T> {
   next: T

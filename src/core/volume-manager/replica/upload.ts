@@ -23,10 +23,11 @@ import type {
 import { defined, without } from '../../../base/json.ts'
 import { parseDuration } from '../../../base/time/duration.ts'
 import { earliest } from '../../../base/time/earliest.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import type { FailureCode } from '../../mover-contract/contract.ts'
 import { parseBoolean } from '../rules/options.ts'
 import { revisionOf, sourceDigest } from '../rules/source-types.ts'
-import { fromTime, toTime } from '../time.ts'
+import { fromTime } from '../time.ts'
 import { isReady } from './download.ts'
 import {
   enter,

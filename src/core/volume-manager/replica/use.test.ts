@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
-import { toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { divideReplica } from './replica.ts'
 import { beginUse, endUse, lastUse, stepUse } from './use.ts'
 

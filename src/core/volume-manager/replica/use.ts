@@ -11,7 +11,8 @@
  */
 import type { ReplicaDownload, ReplicaUse } from '../../../api/volume-status.ts'
 import { defined, without } from '../../../base/json.ts'
-import { fromTime, toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
+import { fromTime } from '../time.ts'
 import { isReady } from './download.ts'
 
 export interface UseObservation {

@@ -4,7 +4,7 @@ import { makeMover } from '../../../../test/volume-builders.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import { toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { isInQueue } from './queue.ts'
 import { firstManagers, grantSlots, moverAllowance, type SharesInput } from './shares.ts'
 

@@ -5,7 +5,7 @@ import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts
 import { asTask, makeMover, makeReplica } from '../../../../test/volume-builders.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
-import { toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import type { QueueEntry } from './queue.ts'
 import { grantSlots } from './shares.ts'
 import { shareKey } from './turns.ts'

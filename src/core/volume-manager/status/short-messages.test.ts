@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { makeDeletion, makeReplica } from '../../../../test/volume-builders.ts'
 import type { UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
-import { toTime } from '../time.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { withShortMessages } from './short-messages.ts'
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))

@@ -4,6 +4,7 @@ import type { NodeAffinity } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus, ShardStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { defined } from '../../../base/json.ts'
+import { toTime } from '../../../base/time/timestamp.ts'
 import { cut } from '../../outcome.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -21,7 +22,6 @@ import { statusMessage } from '../rules/option-rules.ts'
 import { hasReplicaClaims, publishShards, publishVolume } from '../rules/published.ts'
 import { sourceTypeOf } from '../rules/source-types.ts'
 import { storedProblems } from '../rules/volume-rules.ts'
-import { toTime } from '../time.ts'
 
 export interface VolumeSummary {
   status: VolumeStatus
