@@ -1,4 +1,4 @@
-/** The table of loops. The registration of webhooks has its own loop (app/app.ts). */
+/** The table of loops. The registration of webhooks has its own loop (app/registration-loop.ts). */
 import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { VolumeSettings } from '../core/volume-manager/rules/settings.ts'

@@ -8,7 +8,7 @@ import { isObject, jsonEqual, parseJson } from '../../../base/json.ts'
 import { moverName } from '../rules/names.ts'
 
 export interface MoverTask {
-  /** `namespace/name` of the VolumeManager, or the key of a leftover (leftover/leftover.ts). */
+  /** `namespace/name` of the VolumeManager, or the key of a leftover (nodes/leftovers.ts). */
   manager: string
   /** The id of the volume. */
   id: string

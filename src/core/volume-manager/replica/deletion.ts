@@ -22,7 +22,7 @@ import {
 export interface DeletionObservation extends Observation {
   /** Whether the Node object does not exist any more. Then the data counts as deleted. */
   nodeGone: boolean
-  /** Whether the node has the data as a leftover (leftover/leftover.ts). Then another loop deletes the data. */
+  /** Whether the node has the data as a leftover (nodes/leftovers.ts). Then another loop deletes the data. */
   isLeftover: boolean
   /** Whether the node is ready. A mover on a node that is not ready would only occupy a slot. */
   nodeReady: boolean
