@@ -21,7 +21,8 @@ export class OverlayStore extends CachedStore implements ObjectStore {
   constructor(base: ObjectStore, kinds: readonly AnyCachedKind[]) {
     super(kinds, completeObserver())
     this.#base = base
-    for (const { cache } of this.kindCaches.values()) cache.replaceAll([])
+    // Only a committed cache is complete: these have just the changed objects.
+    for (const { cache } of this.kindCaches.values()) cache.commit()
   }
 
   /** Adds or replaces an object. Throws for a kind that is not cached, and for an object that its kind cannot keep. */

@@ -75,12 +75,9 @@ export class Replica extends CachedStore implements ObjectStore {
     const kinds = [...this.kindCaches.values()].map(({ type }) => type.kind)
     this.#feed = api.openFeed(kinds)
     for (const { type, cache, keep } of this.kindCaches.values()) {
-      cache.replaceAll(
-        api
-          .list(type.kind)
-          .filter(isOf(type))
-          .map((raw) => keep(raw as K8sObject)),
-      )
+      const staged = cache.stage()
+      for (const raw of api.list(type.kind).filter(isOf(type))) staged.add(keep(raw as K8sObject))
+      cache.commit()
       // A real replica that starts then is not ready.
       if (!api.isEstablished(type.kind)) this.#setGone(type, api.serves(type.kind) ? 'Terminating' : 'NotServed')
     }

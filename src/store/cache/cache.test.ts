@@ -23,13 +23,20 @@ function summary(changes: Iterable<ObjectChange<Item>>): string[] {
   )
 }
 
+/** Replaces all objects, as a list does. */
+function replaceAll(cache: ObjectCache<Item>, items: readonly Item[]): Iterable<ObjectChange<Item>> {
+  const staged = cache.stage()
+  for (const item of items) staged.add(item)
+  return cache.commit()
+}
+
 describe('a cache', () => {
   test('replaces all objects at once and returns the differences, deletions included', () => {
     const cache = openCache()
     expect(cache.synced).toBe(false)
-    expect(summary(cache.replaceAll([build('a', 1), build('b', 2), build('c', 3)]))).toEqual([])
+    expect(summary(replaceAll(cache, [build('a', 1), build('b', 2), build('c', 3)]))).toEqual([])
     expect(cache.synced).toBe(true)
-    expect(summary(cache.replaceAll([build('b', 2), build('c', 4), build('d', 5)]))).toEqual([
+    expect(summary(replaceAll(cache, [build('b', 2), build('c', 4), build('d', 5)]))).toEqual([
       '1>- a',
       '3>4 c',
       '->5 d',
@@ -39,7 +46,7 @@ describe('a cache', () => {
 
   test('returns the old state until the new one is committed', () => {
     const cache = openCache()
-    cache.replaceAll([build('a', 1, ['x'])])
+    replaceAll(cache, [build('a', 1, ['x'])])
     const staged = cache.stage()
     staged.add(build('b', 2, ['x']))
     expect(cache.byIndex('tag', 'x').map((item) => item.metadata.name)).toEqual(['a'])
@@ -59,15 +66,15 @@ describe('a cache', () => {
   test('reuses the cached object of an unchanged version', () => {
     const cache = openCache()
     const first = build('a', 1)
-    cache.replaceAll([first])
-    cache.replaceAll([build('a', 1)])
+    replaceAll(cache, [first])
+    replaceAll(cache, [build('a', 1)])
     expect(cache.get('one', 'a')).toBe(first)
     expect(cache.put(build('a', 1))).toBeUndefined()
   })
 
   test('treats an object with another uid as changed, even with an equal version', () => {
     const cache = openCache()
-    cache.replaceAll([build('a', 1)])
+    replaceAll(cache, [build('a', 1)])
     const reborn = build('a', 1)
     reborn.metadata.uid = 'other'
     expect(cache.put(reborn)).toEqual({ before: build('a', 1), after: reborn })
@@ -80,7 +87,7 @@ describe('a cache', () => {
         return item.tags
       },
     })
-    cache.replaceAll([build('a', 1, ['x'])])
+    replaceAll(cache, [build('a', 1, ['x'])])
     expect(() => cache.put(build('a', 2))).toThrow('no tags')
     expect(cache.get('one', 'a')?.metadata.resourceVersion).toBe('1')
     expect(cache.byIndex('tag', 'x')).toHaveLength(1)
@@ -105,7 +112,7 @@ describe('a cache', () => {
           else model.set(name, item)
           if (verb === 'put') cache.put(item)
           else if (verb === 'remove') cache.remove(item.metadata.namespace, name)
-          else cache.replaceAll([item])
+          else replaceAll(cache, [item])
         }
         expect(new Set(cache.values())).toEqual(new Set(model.values()))
         expect(cache.size).toBe(model.size)

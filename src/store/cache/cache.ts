@@ -88,13 +88,6 @@ export class ObjectCache<T extends K8sObject> {
     this.#synced = true
     return before ? differences(before, after) : []
   }
-
-  /** Replaces all objects at once. Returns the differences as `commit` does. */
-  replaceAll(objects: Iterable<T>): ObjectChange<T>[] {
-    const staged = this.stage()
-    for (const object of objects) staged.add(object)
-    return [...this.commit()]
-  }
 }
 
 function* differences<T extends K8sObject>(
