@@ -3,7 +3,7 @@ import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { apiVersionOf } from '../api/meta.ts'
 import { jsonEqual, without } from '../base/json.ts'
-import { boundSourceOf, queryOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
+import { boundSourceOf, queryKey, queryOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from '../store/kinds/query-key.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
@@ -47,7 +47,7 @@ export function claimsOfSource(source: DataSource, store: ObjectStore): DataSour
  */
 export function* claimsConcerned(change: StoreChange, store: ObjectStore): Generator<DataSourceClaim> {
   const [before, after] = [change.before, change.after] as (DataSource | undefined)[]
-  const [was, is] = [before, after].map((source) => source && sourceKeyOfSource(source))
+  const [was, is] = [before, after].map((source) => source && queryKey(source.spec))
   const sources = was === is ? [after] : [before, after]
   const isConfirmed = before && after && isSameAnswer(before, after)
   for (const source of sources) {

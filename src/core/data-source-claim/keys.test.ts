@@ -2,15 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeClaim, makeForeignClaim, makeSource } from '../../../test/builders.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { defined } from '../../base/json.ts'
-import {
-  boundSourceOf,
-  otherNamespaceOf,
-  queryOfClaim,
-  sourceKeyOfClaim,
-  sourceKeyOfSource,
-  workloadKey,
-  workloadKeysOfClaim,
-} from './keys.ts'
+import { boundSourceOf, otherNamespaceOf, queryKey, queryOfClaim, workloadKey, workloadKeysOfClaim } from './keys.ts'
 
 const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 
@@ -76,7 +68,7 @@ describe('a claim finds', () => {
       want: false,
     },
   ])('$name', ({ claim, source, want }) => {
-    expect(sourceKeyOfClaim(makeClaim(claim)) === sourceKeyOfSource(makeSource(source))).toBe(want)
+    expect(queryKey(queryOfClaim(makeClaim(claim))) === queryKey(makeSource(source).spec)).toBe(want)
   })
 })
 
@@ -144,6 +136,6 @@ describe('oracle J: names as users have them', () => {
     const claim = makeClaim(spec)
     const source = makeSource({ type: claim.spec.dataSourceType, name: claim.spec.dataSourceName })
     expect(workloadKeysOfClaim(claim)).toContain(workloadKey(app))
-    expect(sourceKeyOfClaim(claim)).toBe(sourceKeyOfSource(source))
+    expect(queryKey(queryOfClaim(claim))).toBe(queryKey(source.spec))
   })
 })

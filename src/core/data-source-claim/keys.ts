@@ -30,6 +30,7 @@ export function workloadsOfClaim({ metadata, spec }: NamesWorkload): WorkloadRef
   return metadata.namespace ? [{ ...workload, namespace: metadata.namespace }, workload] : [workload]
 }
 
+/** Returns the keys of the workloads that a claim may name. */
 export function workloadKeysOfClaim(claim: NamesWorkload): string[] {
   return workloadsOfClaim(claim).map(workloadKey)
 }
@@ -40,8 +41,8 @@ export function otherNamespaceOf({ metadata, spec }: DataSourceClaim): string | 
   return namespace && namespace !== metadata.namespace ? namespace : undefined
 }
 
-/** The key of a query to a data system. A claim and a source with equal keys belong together. */
-function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
+/** Returns the key of a query to a data system, whatever the order of its attributes. A claim and a source with equal keys belong together. */
+export function queryKey({ system, type, name, attributes = {} }: DataSource['spec']): string {
   const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(entries.length === 0 ? [system, type, name] : [system, type, name, entries])
 }
@@ -56,12 +57,4 @@ export function queryOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
 export function boundSourceOf({ metadata, status }: DataSourceClaim): string | undefined {
   const observed = findCondition(status?.conditions, 'Bound')?.observedGeneration
   return observed === undefined || observed === metadata.generation ? status?.boundDataSource : undefined
-}
-
-export function sourceKeyOfClaim({ spec }: DataSourceClaim): string {
-  return sourceKey(spec.system, spec.dataSourceType, spec.dataSourceName, spec.attributes)
-}
-
-export function sourceKeyOfSource({ spec }: DataSource): string {
-  return sourceKey(spec.system, spec.type, spec.name, spec.attributes)
 }

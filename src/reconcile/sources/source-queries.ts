@@ -11,7 +11,7 @@ import {
   nextQuery,
   type QueryHistory,
 } from '../../core/data-source/query-history.ts'
-import { sourceKeyOfSource } from '../../core/data-source-claim/keys.ts'
+import { queryKey } from '../../core/data-source-claim/keys.ts'
 import type { System } from '../../locality/locality.ts'
 import type { QueryEnd, SentQuery, SystemQueries } from './system-queries.ts'
 
@@ -53,7 +53,7 @@ export function observeSource(
   { source, system }: FoundSource,
   now: number,
 ): SourceState {
-  const key = sourceKeyOfSource(source)
+  const key = queryKey(source.spec)
   if (states.get(name)?.key !== key) forgetSource(states, name)
   const state: SourceState = states.get(name) ?? { key, history: NO_HISTORY }
   states.set(name, state)

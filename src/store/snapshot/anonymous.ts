@@ -260,7 +260,7 @@ class Anonymizer {
    */
   #nameOfSource(name: string, spec: DataSource['spec']): string {
     if (name === nameOfSource(spec)) return nameOfSource(this.#query(spec))
-    const key = queryKeyOfSource({ spec } as DataSource)
+    const key = queryKeyOfSource({ spec })
     const names = this.#store.byIndex(dataSources, 'key', key).map(({ metadata }) => metadata.name ?? '')
     const others = names.filter((other) => other !== nameOfSource(spec)).sort()
     const pseudonyms = others.map((other) => this.#names.of(other)).sort()
