@@ -3,7 +3,7 @@ import { clusters } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
 import { openTransferMatrix } from '../../core/transfer-cost/matrix.ts'
-import { type Fleet, openFleet } from '../../queries/what-if/ask.ts'
+import { type AskableFleet, openFleet } from '../../queries/what-if/ask.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { kindsFor } from '../../store/kinds/cached-kinds.ts'
 import { volumeClaimKinds } from '../../store/kinds/persistent-volumes.ts'
@@ -23,7 +23,7 @@ import type { SupposeContext } from './supposed.ts'
 export interface FleetSource {
   /** The file of a snapshot; undefined for a hub or a folder. */
   file: string | undefined
-  fleet: Fleet
+  fleet: AskableFleet
   context: SupposeContext
   /** Limits of every answer, as sentences without a full stop. */
   notes: string[]

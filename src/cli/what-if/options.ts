@@ -105,10 +105,10 @@ export interface AppliedFiles extends Pick<AppliedManifests, 'onlyPolicies'> {
 export type GivenSupposition = NamedSupposition | AppliedFiles
 
 /** The question: suppositions that hold together, or a table of single ones. */
-export type Question = { suppositions: readonly GivenSupposition[]; each?: never } | { each: 'cluster' | 'source' }
+export type GivenQuestion = { suppositions: readonly GivenSupposition[]; each?: never } | { each: 'cluster' | 'source' }
 
 export interface WhatIfOptions {
-  question: Question
+  question: GivenQuestion
   conditions: readonly Condition[]
   showsAll: boolean
   format: (typeof PLAIN_FORMATS)[number]
@@ -124,7 +124,7 @@ export function readOptions(args: Arguments): WhatIfOptions {
   }
 }
 
-function readQuestion(args: Arguments): Question {
+function readQuestion(args: Arguments): GivenQuestion {
   const suppositions = readSuppositions(args)
   const tables = (['cluster', 'source'] as const).filter((each) =>
     args.flag(each === 'cluster' ? 'each-cluster-lost' : 'each-source-stale'),

@@ -5,7 +5,7 @@ import { clusters } from '../../api/karmada.ts'
 import { addTo } from '../../base/multimap.ts'
 import { answerOfSource } from '../../core/data-source/locate.ts'
 import { EFFECT_NAMES } from '../../core/what-if/effect.ts'
-import type { Answer, Fleet } from '../../queries/what-if/ask.ts'
+import type { Answer, AskableFleet } from '../../queries/what-if/ask.ts'
 import type { LocatedData } from '../../queries/what-if/world.ts'
 import { forEachInSlices } from '../../store/for-each-in-slices.ts'
 import type { ObjectStore } from '../../store/store.ts'
@@ -34,7 +34,7 @@ const TOGETHER = 1000
 /** Answers for each cluster or source. Calls `progress` with the done share, from 0 to 1, and throws when the signal of the context aborts. */
 export async function tabulate(
   each: Table['each'],
-  fleet: Fleet,
+  fleet: AskableFleet,
   context: SupposeContext,
   progress: (share: number) => void = () => undefined,
 ): Promise<Table> {

@@ -7,8 +7,8 @@ import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_API_VERSION, renderData } from '../output.ts'
 import { type FleetSource, openFleetSources } from './open-fleet.ts'
 import {
+  type GivenQuestion,
   type GivenSupposition,
-  type Question,
   readOptions,
   type Supposition,
   WHAT_IF_OPTIONS,
@@ -135,7 +135,7 @@ async function ask({ source, supposed, unknown }: Asked, text: TextSettings): Pr
 }
 
 async function askTable(
-  each: NonNullable<Question['each']>,
+  each: NonNullable<GivenQuestion['each']>,
   source: FleetSource,
   showsAll: boolean,
   io: CommandIo,

@@ -94,12 +94,12 @@ function decideByLoop(stored: ResourceBinding, input: BindingInput): BindingDeci
 function rescheduled(binding: ResourceBinding, schedule: Schedule): ResourceBinding | undefined {
   const { keeps, among, takesAll, problem, group } = schedule
   if (problem !== undefined || (among.length > 0 && !takesAll)) return undefined
-  const { clusters = [], gracefulEvictionTasks: _ended, ...spec } = binding.spec
+  const { clusters = [], gracefulEvictionTasks: tasks, ...spec } = binding.spec
   const present = targetClusters(binding.spec)
   // Of divided replicas, decisions read only whether there are some.
   const joined = (name: string) => ({ name, ...(isDivided(binding.spec) && { replicas: 1 }) })
   const isSameGroup = group === undefined || group === binding.status?.schedulerObservingAffinityName
-  if (among.length === 0 && keeps.length === present.length && !_ended && isSameGroup) return binding
+  if (among.length === 0 && keeps.length === present.length && !tasks && isSameGroup) return binding
   const next = [...keeps, ...among].map((name) => clusters.find((cluster) => cluster.name === name) ?? joined(name))
   const status = { ...binding.status, ...(group !== undefined && { schedulerObservingAffinityName: group }) }
   return { ...binding, status, spec: { ...spec, ...(next.length > 0 && { clusters: next }) } }

@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /** The present state of a fleet, ready for questions. Both ways to ask yield to the event loop between workloads, and throw when the signal aborts. */
-export interface Fleet {
+export interface AskableFleet {
   present: World
   index: BindingIndex
   /**
@@ -47,7 +47,11 @@ export interface Answered<Q extends Question> {
 }
 
 /** Reads all bindings of a store once, and yields to the event loop meanwhile. Throws when the signal aborts. */
-export async function openFleet(store: ObjectStore, settings: WorldSettings, signal?: AbortSignal): Promise<Fleet> {
+export async function openFleet(
+  store: ObjectStore,
+  settings: WorldSettings,
+  signal?: AbortSignal,
+): Promise<AskableFleet> {
   const present = openWorld(store, settings)
   const remembered = rememberOutcomes(present)
   const index = await indexBindings(present, signal)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeCluster } from '../../../test/builders.ts'
 import type { PresentOutcome } from '../../core/what-if/effect.ts'
-import { mayGetWorse, type Present } from './present.ts'
+import { mayGetWorse, type PresentPrediction } from './present.ts'
 
 /** A workload that runs in m1 and may go to some of `among`, at once or later. */
 const outcome = (among: string[], later?: string[]): PresentOutcome => {
@@ -22,6 +22,6 @@ test.each<{ name: string; accepting?: string[] | 'many'; among?: string[]; later
   { name: 'that returns later to a lost cluster is asked about', later: ['m3'], want: true },
 ])('a workload $name', ({ accepting = [], among = [], later, want }) => {
   const idle = outcome(among, later)
-  const present: Present = { idle, queued: idle, accepting: accepting === 'many' ? undefined : accepting }
+  const present: PresentPrediction = { idle, queued: idle, accepting: accepting === 'many' ? undefined : accepting }
   expect(mayGetWorse(present, idle, lost)).toBe(want)
 })

@@ -10,7 +10,7 @@ import type { Schedule } from '../../core/what-if/schedule.ts'
 import { settleBoth } from '../../core/what-if/settle.ts'
 import { gatherSettleInput, type World } from './world.ts'
 
-export interface Present {
+export interface PresentPrediction {
   /** The outcome if the scheduler leaves the binding alone until something else writes it. */
   idle: PresentOutcome
   /** The outcome if the scheduler looks at the binding again. */
@@ -20,7 +20,7 @@ export interface Present {
 }
 
 /** Returns what becomes of a binding of the present world. */
-export type PresentOutcomes = (binding: ResourceBinding) => Present
+export type PresentOutcomes = (binding: ResourceBinding) => PresentPrediction
 
 /** Bindings whose outcome is remembered for further questions, at about 2 KiB each. */
 const MAX_REMEMBERED = 1_000_000
@@ -29,7 +29,7 @@ const MAX_ACCEPTING = 32
 
 /** @param most how many outcomes are remembered: 1 if all questions about a binding come one after the other */
 export function rememberOutcomes(world: World, most = MAX_REMEMBERED): PresentOutcomes {
-  const known = new Map<string, Present>()
+  const known = new Map<string, PresentPrediction>()
   return (binding) => {
     const key = keyOfObject(binding)
     const remembered = known.get(key)
@@ -41,7 +41,7 @@ export function rememberOutcomes(world: World, most = MAX_REMEMBERED): PresentOu
   }
 }
 
-function predictPresent(binding: ResourceBinding, world: World): Present {
+function predictPresent(binding: ResourceBinding, world: World): PresentPrediction {
   const eviction = findEviction(binding, world.fleet)
   const written = eviction ? evict(binding, eviction.from) : binding
   const read = new Set<string>()
@@ -63,7 +63,11 @@ function recordNames(lookup: ClusterLookup, read: Set<string>): ClusterLookup {
 }
 
 /** The outcome with which a supposition is compared. A binding without a fit is at rest: the scheduler does not try it again. */
-export function baseOutcome(binding: ResourceBinding, { idle, queued }: Present, isQueued: boolean): PresentOutcome {
+export function baseOutcome(
+  binding: ResourceBinding,
+  { idle, queued }: PresentPrediction,
+  isQueued: boolean,
+): PresentOutcome {
   return isQueued && !hasNoFit(binding) ? queued : idle
 }
 
@@ -73,7 +77,7 @@ export function baseOutcome(binding: ResourceBinding, { idle, queued }: Present,
  * can be known, and may be another one.
  */
 export function mayGetWorse(
-  { accepting }: Present,
+  { accepting }: PresentPrediction,
   outcome: PresentOutcome,
   worse: ReadonlyMap<string, Cluster>,
 ): boolean {

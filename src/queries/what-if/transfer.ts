@@ -138,15 +138,15 @@ function total(figures: readonly (number | undefined)[]): number | undefined {
   )
 }
 
-interface WorkloadData {
+interface RankedData {
   data: readonly UsedData[]
   by: CostFigure
 }
 
-const NO_DATA: WorkloadData = { data: [], by: 'money' }
+const NO_DATA: RankedData = { data: [], by: 'money' }
 
 /** The data of a workload, as its decision sees it, and the figure by which it ranks clusters. */
-function workloadData({ workload }: AnsweredWorkload, world: World): WorkloadData {
+function workloadData({ workload }: AnsweredWorkload, world: World): RankedData {
   const binding = objectBinding(workload, world.store)
   if (!binding) return NO_DATA
   const { claims } = gatherDecisionInput(binding, binding, world)

@@ -13,11 +13,11 @@ import { detect } from './detect-policy.ts'
 import { baseOutcome, mayGetWorse, type PresentOutcomes } from './present.ts'
 import type { WorkloadTransfer } from './transfer.ts'
 import {
+  type BindingOutcome,
   dataOfBinding,
   isOfWorkload,
   isQueuedIn,
   type LocatedData,
-  type Outcome,
   predictOutcome,
   type World,
 } from './world.ts'
@@ -157,7 +157,7 @@ function changeOf(
 }
 
 /** Adds the time that Karmada tolerates a taint. */
-function delayed(change: Change, outcome: Outcome | undefined): Change {
+function delayed(change: Change, outcome: BindingOutcome | undefined): Change {
   const seconds = outcome?.evictedAfterSeconds ?? 0
   return seconds === 0 ? change : { ...change, afterSeconds: change.afterSeconds + seconds }
 }

@@ -96,7 +96,7 @@ export interface LocatedData {
   bytes: number | undefined
 }
 
-export interface Outcome extends Settled {
+export interface BindingOutcome extends Settled {
   /** After how many seconds Karmada has evicted the workload: 0 without an eviction. */
   evictedAfterSeconds: number
 }
@@ -113,7 +113,7 @@ export function predictOutcome(
   stored: ResourceBinding,
   world: World,
   { isQueued, detected = stored }: OutcomeOptions,
-): Outcome {
+): BindingOutcome {
   const eviction = findEviction(detected, world.fleet)
   const written = eviction ? evict(detected, eviction.from) : detected
   const settled = settle({ ...gatherSettleInput(written, stored, world), isQueued })
