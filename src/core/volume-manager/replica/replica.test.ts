@@ -27,7 +27,7 @@ const config = makeVolume()
 function step(replicas: ReplicaStatus[], parts: Parameters<typeof makeVolumeInput>[0] = {}, volume = config) {
   const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas, nextIndex: 5 }]
   const input = makeVolumeInput({ manager: makeVolumeManager([{}], { status: { volumes } }), ...parts })
-  return stepReplicas(observeVolume(input), volume)
+  return stepReplicas(observeVolume(input), volume, { isValid: true, evenChanged: false })
 }
 const stateOf =
   (parts?: Parameters<typeof makeVolumeInput>[0]) =>

@@ -164,15 +164,14 @@ export function evictReplica(replica: ReplicaStatus, cause: EvictionCause, now: 
 /**
  * Computes the next status of every replica, and adds deletions for the nodes that replicas left.
  *
- * @param isValid whether movers can be created for the volume. Otherwise no upload and no maintenance is queued: work that can never start
- *   would delay the movers of other VolumeManagers.
- * @param evenChanged whether changes that are not written back may be lost
+ * @param options.isValid whether movers can be created for the volume. Otherwise no upload and no maintenance is queued: work that can never
+ *   start would delay the movers of other VolumeManagers.
+ * @param options.evenChanged whether changes that are not written back may be lost
  */
 export function stepReplicas(
   { before, replicas: observedReplicas, replicasInAll }: ObservedVolume,
   config: VolumeConfig | undefined,
-  isValid = true,
-  evenChanged = false,
+  { isValid, evenChanged }: { isValid: boolean; evenChanged: boolean },
 ): ReplicaSet {
   const source = readSpecSource(config)
   const configFor = (isAtWork: boolean) => (isValid || isAtWork ? config : undefined)

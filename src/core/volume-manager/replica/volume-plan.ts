@@ -63,7 +63,7 @@ export function planVolume(
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? storedProblems(config, settings) : []
   const problems = isWanted ? faults.map(statusMessage) : []
-  const stepped = stepReplicas(observed, config, faults.length === 0, isDeletedInUse(manager))
+  const stepped = stepReplicas(observed, config, { isValid: faults.length === 0, evenChanged: isDeletedInUse(manager) })
   const wanted = isWanted && problems.length === 0 ? wantedArrangement(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, readSpecSource(config)), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
