@@ -262,10 +262,12 @@ export function policyTypeIn(namespace: string | undefined): ResourceType<Propag
   return namespace ? propagationPolicies : clusterPropagationPolicies
 }
 
+/** Whether a kind is that of bindings, namespaced or cluster-scoped. */
 export function isBinding(kind: string): boolean {
   return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
 }
 
+/** Whether a kind is that of propagation policies, namespaced or cluster-scoped. */
 export function isPolicy(kind: string): boolean {
   return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
 }

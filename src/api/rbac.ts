@@ -39,6 +39,7 @@ export interface PolicyRule {
   resourceNames?: string[]
 }
 
+/** A ClusterRole with these rules. */
 export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { rules: PolicyRule[] } {
   return { apiVersion: API_VERSION, kind: clusterRoles.kind, metadata: { name }, rules }
 }

@@ -4,6 +4,7 @@ import { defined } from './json.ts'
 
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
+/** Returns the state of a condition. `holds`: its status is True, otherwise False. */
 export function condition<Reason extends string>(
   type: string,
   holds: boolean,
@@ -13,10 +14,12 @@ export function condition<Reason extends string>(
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 
+/** Returns the condition of a type; undefined if there is none. */
 export function findCondition<T extends { type: string }>(conditions: readonly T[] | undefined, type: string) {
   return conditions?.find((one) => one.type === type)
 }
 
+/** Whether there is a condition of a type with the status True. */
 export function isTrue(conditions: readonly { type: string; status: string }[] | undefined, type: string): boolean {
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }

@@ -39,10 +39,12 @@ export function pathSegmentProblem(name: string): string | undefined {
   return PATH_SEGMENT.test(name) ? undefined : 'must not be "." or ".." and must not contain "/" or "%"'
 }
 
+/** Returns why a text is no apiVersion; undefined if it is one. */
 export function apiVersionProblem(apiVersion: string): string | undefined {
   return API_VERSION.test(apiVersion) ? undefined : 'must be group/version, or v1 for the core group, e.g. apps/v1'
 }
 
+/** Returns why a text is no kind; undefined if it is one. */
 export function kindProblem(kind: string): string | undefined {
   return KIND.test(kind) ? undefined : 'must be a kind in CamelCase, e.g. Deployment'
 }

@@ -43,6 +43,7 @@ export interface KnownMovers
   uncached: readonly Pod[]
 }
 
+/** Gathers the input of the plan for a VolumeManager, from the cache and the memory of the loop only. */
 export function gatherVolumeManager(
   manager: VolumeManager,
   { uncached, progress, refusals, rejections, retryTriggers, isTerminating, ...slots }: KnownMovers,

@@ -34,6 +34,7 @@ export interface LoopChoices {
   nominationRoundMs?: number | undefined
 }
 
+/** Opens the loops of a configuration. Those with a memory have a new one. */
 export function openLoops({
   propagate,
   distribution,

@@ -18,6 +18,7 @@ export interface Loop {
 
 const BACKOFF = { firstMs: 200, lastMs: 30_000 }
 
+/** Starts the first run at once. */
 export function startLoop({ reconcile, intervalMs, onError }: LoopOptions): Loop {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined

@@ -10,6 +10,7 @@ const NAME = 'unknown-path'
 /** The prefixes of the paths of webhooks in every version. */
 export const REVIEW_PREFIXES: readonly string[] = ['/mutate/', '/validate/']
 
+/** Whether a path is that of a webhook, in any version. */
 export function isReviewPath(path: string): boolean {
   return REVIEW_PREFIXES.some((prefix) => path.startsWith(prefix))
 }

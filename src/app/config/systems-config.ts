@@ -26,6 +26,7 @@ export const systemsSection = section({
 
 export type SystemsConfig = typeof systemsSection.default
 
+/** Returns the errors that the schema of the section cannot express. */
 export function systemsErrors({ directory, configMap }: SystemsConfig): FieldError[] {
   if (directory === undefined || configMap === undefined) return []
   return [

@@ -30,7 +30,7 @@ export interface Supposed {
   notes: string[]
 }
 
-/** An object that a question names does not exist, or would be rejected. */
+/** A supposition that cannot hold: it names what does not exist, contradicts another one, or would be rejected. */
 export class SuppositionError extends UserError {
   override name = 'SuppositionError'
   override readonly exitStatus = 1

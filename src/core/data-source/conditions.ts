@@ -85,6 +85,7 @@ export function readyMessage({ source, attempt }: SourceStateInput, phase: Sourc
   return phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase
 }
 
+/** Returns the names of clusters for a message. */
 export function listed(clusters: readonly string[] | undefined): string {
   return clusters?.length ? clusters.join(', ') : 'no cluster'
 }

@@ -13,6 +13,7 @@ export interface ClusterSet {
   has(name: string): boolean
 }
 
+/** Returns the set of these names, which may repeat and have any order. */
 export function clusterSet(names: readonly string[]): ClusterSet {
   // The names of a source are sorted already, and their set is cached.
   const sorted = isSorted(names) ? names : sortedUnique(names)

@@ -32,6 +32,7 @@ export function comparePreemptors(a: PropagationPolicy, b: PropagationPolicy): n
   )
 }
 
+/** Returns the priority of a policy. Karmada's default is 0. */
 export function priorityOf({ spec }: PropagationPolicy): number {
   return spec.priority ?? 0
 }

@@ -101,6 +101,7 @@ export function areOursEqual(one: Annotations, other: Annotations | AnnotationTe
   return OUR_ANNOTATIONS.every((key) => one?.[key] === other?.[key])
 }
 
+/** Whether there is an annotation of a decision of Lodestone, valid or not. */
 export function hasOurAnnotations(annotations: Annotations): boolean {
   return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
 }

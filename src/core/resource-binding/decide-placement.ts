@@ -82,6 +82,7 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
   return decideByFirst(rulesFor(input), situationOf(input, base))
 }
 
+/** Returns the table of rules for the situation of a workload. */
 export function rulesFor({ claims, isScheduled }: ParsedInput): readonly Rule[] {
   if (claims.length === 0) return NO_CLAIM
   return isScheduled ? SCHEDULED : NOT_SCHEDULED

@@ -50,6 +50,7 @@ export interface PolicyInput {
   requiresClaim: boolean
 }
 
+/** Reads the fields of a policy on which a decision depends. */
 export function policyInputOf({ metadata, spec }: PropagationPolicy): PolicyInput {
   return {
     placement: spec.placement ?? {},

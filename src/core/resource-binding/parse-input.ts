@@ -59,6 +59,7 @@ export function constraintIn({ required, requiredDigest, preferred, rankedFrom }
   return constraint
 }
 
+/** Reads what all rules need from the input of a decision, once. */
 export function parseInput(input: BindingInput): ParsedInput {
   const { binding, stored, rules = strictestRules } = input
   const claims = boundClaims(input.claims)

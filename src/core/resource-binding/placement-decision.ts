@@ -32,6 +32,7 @@ export interface PlacementDecision {
   message: string
 }
 
+/** Returns a decision for the affinity before narrowing, without annotations. */
 export function applyBase(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {
   return { state, affinity: base, annotations: {}, message }
 }

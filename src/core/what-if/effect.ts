@@ -50,6 +50,7 @@ export interface PresentOutcome {
   later?: PresentStep
 }
 
+/** Keeps of an outcome what a comparison reads. */
 export function presentOutcome({ first, later }: Settled): PresentOutcome {
   const keep = ({ decision: { state }, schedule }: Step): PresentStep => ({ state, schedule })
   return later ? { first: keep(first), later: keep(later) } : { first: keep(first) }

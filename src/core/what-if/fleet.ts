@@ -29,6 +29,7 @@ export interface Group {
   open(resource: BindingSpec['resource']): ClusterSet
 }
 
+/** Reads all clusters once. A placement is compiled when it is first asked about. */
 export function compileFleet(clusters: Iterable<Cluster>, rules: KarmadaRules): Fleet {
   const byName = new Map<string, Cluster>()
   for (const cluster of clusters) byName.set(cluster.metadata.name ?? '', cluster)

@@ -23,6 +23,7 @@ function isValidName(name: string): boolean {
 /** The pattern of the names of objects. */
 export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.:]*[a-z0-9])?$/
 
+/** Returns the reference to an object in a namespace; without one, the object is cluster-scoped. */
 export function referenceTo({ type, name }: NamedObject, namespace: string | undefined): DependentObjectReference {
   return defined({ apiVersion: apiVersionOf(type), kind: type.kind, namespace: namespace || undefined, name })
 }

@@ -125,6 +125,7 @@ export async function readRecord(place: Pick<Place, 'state'>): Promise<Completio
   }
 }
 
+/** Writes the record of a complete download, and flushes it to the disk. */
 export async function writeRecord(place: Pick<Place, 'state'>, completion: Completion): Promise<void> {
   const record = await open(recordFile(place), 'w')
   await record.writeFile(JSON.stringify(completion))
@@ -185,6 +186,7 @@ export async function flushFileSystem(path: string): Promise<void> {
   })
 }
 
+/** Flushes the entries of a directory to the disk. */
 export async function flushDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {

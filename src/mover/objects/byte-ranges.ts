@@ -10,10 +10,12 @@ export interface Part {
 /** The limit of S3 (Amazon S3 multipart upload limits). */
 const MAX_UPLOAD_PARTS = 10_000
 
+/** Returns the number of parts of an object, at least 1. Both sizes are in bytes. */
 export function partCount(size: number, partSize: number): number {
   return Math.max(1, Math.ceil(size / partSize))
 }
 
+/** Returns the bytes of a part, counted from 0. Both sizes are in bytes. */
 export function partAt(index: number, size: number, partSize: number): Part {
   const start = index * partSize
   return { index, start, end: Math.min(start + partSize, size) }

@@ -64,6 +64,7 @@ export function observeSource(
   return state
 }
 
+/** Forgets the state of a source, and cancels its query. */
 export function forgetSource(states: SourceStates, name: string): void {
   states.get(name)?.sent?.cancel()
   states.delete(name)

@@ -12,6 +12,7 @@ import { refusalOfMover } from './mover-refusal.ts'
 
 type MoverCreation = Extract<Action, { kind: 'create' | 'update' }>
 
+/** Whether an action creates the Pod of a mover. */
 export function isMoverCreation(action: Action): action is MoverCreation {
   return action.kind === 'create' && action.type.kind === pods.kind
 }

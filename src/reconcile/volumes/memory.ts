@@ -59,6 +59,7 @@ interface KnownProgress {
   window: { at: number; bytes: number }
 }
 
+/** Returns the memory of a loop that has run for no VolumeManager yet. */
 export function emptyMemory(): MoverMemory {
   return {
     created: new Map(),

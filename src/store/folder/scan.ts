@@ -96,6 +96,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
   }
 }
 
+/** Whether an error says that a file or folder does not exist. */
 export function isGone(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

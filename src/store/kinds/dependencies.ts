@@ -130,10 +130,12 @@ export function labelKey(namespace: string | undefined, [name, value]: [string, 
   return `${namespace ?? ''}/${name}=${value}`
 }
 
+/** The key of a kind in a namespace. The workloads that select such objects by their labels have it too. */
 export function selectorKey({ kind, metadata }: { kind: string; metadata: ObjectMeta }): string {
   return objectKey(metadata.namespace, kind)
 }
 
+/** Keeps the identity of a dependency, and a hash of its content. */
 export function keepContent(raw: K8sObject): Dependent {
   const { apiVersion, kind, metadata } = raw
   return { apiVersion, kind, metadata: keepIdentity(metadata), ...dependentContent(raw) }

@@ -45,10 +45,12 @@ const OPEN: ReadonlySet<string> = new Set([
 /** The objects that are one value if they repeat: all claims of a source have the same status. */
 const OPEN_IF_UNIQUE: ReadonlySet<string> = new Set(['spec.locality', 'status'])
 
+/** Whether each field of the object at a path has a value in the row. */
 export function isOpen(path: string): boolean {
   return OPEN.has(path)
 }
 
+/** As `isOpen`, for an object that occurs once. */
 export function mayBeOpen(path: string): boolean {
   return OPEN_IF_UNIQUE.has(path)
 }

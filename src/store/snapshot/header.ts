@@ -145,10 +145,12 @@ function headerErrors(value: Record<string, unknown>): FieldError[] {
   ]
 }
 
+/** Returns the error for a file of another format. */
 export function notSnapshot(file: string): SnapshotError {
   return new SnapshotError(`${file} is not a snapshot; write one with: lodestone snapshot -o FILE`)
 }
 
+/** Returns the error for a snapshot that cannot be read. `what`: the part of the sentence that says why. */
 export function damaged(file: string, what: string): SnapshotError {
   return new SnapshotError(`${file} is damaged: ${what}; write the snapshot again`)
 }

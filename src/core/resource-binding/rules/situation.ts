@@ -28,6 +28,7 @@ export interface Rule {
   decide(situation: Situation): PlacementDecision | undefined
 }
 
+/** Returns what the rules read, for one base. */
 export function situationOf(input: ParsedInput, base: PlacementAffinity): Situation {
   let narrowing: FittingNarrowing | Misfit | undefined
   return {

@@ -75,6 +75,7 @@ export const sourceUrl: Rule = whenSet('sourceURL', (url, { mover }) => {
     : `sourceURL has to have the name of a bucket: ${source.bucket} must have 3 to 255 letters, digits, "-", "." and "_", and begin and end with a letter or digit.`
 })
 
+/** Returns the rule for an option that is the URL of a server, with an example for its message. */
 export function endpoint(option: string, example = 'https://s3.amazonaws.com'): Rule {
   return whenSet(option, (url, _config, limits) =>
     isEndpoint(url)

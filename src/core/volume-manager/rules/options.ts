@@ -38,6 +38,7 @@ export function parseSourceUrl(text: string): SourceUrl | undefined {
 const ENDPOINT =
   /^https?:\/\/[a-zA-Z0-9.-]+(:\d{1,5})?(\/[^?#\s]*)?$|^https?:\/\/\[[0-9a-fA-F:.]+\](:\d{1,5})?(\/[^?#\s]*)?$/
 
+/** Whether a text is the URL of a server: http or https, a host, and no query. */
 export function isEndpoint(text: string): boolean {
   return ENDPOINT.test(text)
 }
@@ -84,6 +85,7 @@ function quantityAmount(text: string): number | undefined {
   return number === '' ? undefined : Number(number) * (SUFFIXES[suffix] ?? Number(`1${suffix}`))
 }
 
+/** Whether a text is a quantity of Kubernetes, such as `10Gi`. */
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text)
 }

@@ -16,6 +16,7 @@ export interface AddedValues {
 /** The hash of an annotation. One annotation is copied into many places, so hashes are computed once. */
 export type Digest = (text: string) => string
 
+/** Returns a function that hashes texts, and remembers the hash of each. */
 export function openDigest(): Digest {
   const known = new Map<string, string>()
   return (text) => {
