@@ -23,14 +23,14 @@ export function withAffinity(placement: Placement, affinity: PlacementAffinity):
   return { ...affinity, ...rest }
 }
 
-/** The affinities of a group that the scheduler may use: the group's own and, for workloads only, its overflow tiers. */
-export function affinityTiers(term: ClusterAffinityTerm, isWorkload: boolean): readonly ClusterAffinity[] {
-  return isWorkload ? [term, ...(term.overflowAffinities ?? [])] : [term]
+/** The affinities of a group that the scheduler may use: the group's own and, if they count, its overflow tiers. */
+export function affinityTiers(term: ClusterAffinityTerm, usesOverflow: boolean): readonly ClusterAffinity[] {
+  return usesOverflow ? [term, ...(term.overflowAffinities ?? [])] : [term]
 }
 
 /** Every affinity that may allow a cluster. If the placement has no affinity, the result is one empty affinity, which allows all. */
-export function affinityTerms(affinity: PlacementAffinity, isWorkload: boolean): readonly ClusterAffinity[] {
+export function affinityTerms(affinity: PlacementAffinity, usesOverflow: boolean): readonly ClusterAffinity[] {
   return (
-    affinity.clusterAffinities?.flatMap((term) => affinityTiers(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
+    affinity.clusterAffinities?.flatMap((term) => affinityTiers(term, usesOverflow)) ?? [affinity.clusterAffinity ?? {}]
   )
 }

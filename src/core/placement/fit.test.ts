@@ -14,7 +14,7 @@ const overflow: PlacementAffinity = {
 
 function fitOf(affinity: PlacementAffinity, more: Partial<FitInput> = {}): FitInput {
   const refuses = (name: string) => (name.startsWith('bad') ? 'is tainted' : undefined)
-  return { affinity, refuses, spread: () => undefined, isWorkload: true, observedGroup: undefined, ...more }
+  return { affinity, refuses, spread: () => undefined, usesOverflow: true, observedGroup: undefined, ...more }
 }
 
 function misfit(affinity: PlacementAffinity, more: Partial<FitInput> = {}): string | undefined {
@@ -60,7 +60,7 @@ describe('the scheduler finds no cluster', () => {
     {
       name: 'in the overflow tier of another object',
       affinity: overflow,
-      more: { isWorkload: false },
+      more: { usesOverflow: false },
       want: 'bad is tainted',
     },
     {
@@ -113,7 +113,7 @@ describe('the scheduler chooses', () => {
       want: ['good2', 'good3'],
     },
     { name: 'a group with its overflow tiers', affinity: overflow, want: ['bad', 'good'] },
-    { name: 'no overflow tier of another object', affinity: overflow, more: { isWorkload: false }, want: undefined },
+    { name: 'no overflow tier of another object', affinity: overflow, more: { usesOverflow: false }, want: undefined },
     { name: 'none if it accepts none', affinity: groups(['bad1'], ['bad2']), want: undefined },
     { name: 'between clusters that are not named', affinity: {}, want: undefined },
     {

@@ -16,8 +16,8 @@ export interface FitInput {
   affinity: PlacementAffinity
   refuses: Refusal
   spread: SpreadCheck
-  /** Whether overflow tiers count (Karmada's IsWorkload). */
-  isWorkload: boolean
+  /** Whether overflow tiers count (binding-state.ts). */
+  usesOverflow: boolean
   /** `status.schedulerObservingAffinityName` of the binding. */
   observedGroup: string | undefined
 }
@@ -52,11 +52,11 @@ export function mayFit(input: FitInput): boolean {
 }
 
 /** The clusters of each group that the scheduler tries. */
-function candidates({ affinity, isWorkload, observedGroup }: FitInput): (readonly string[])[] {
+function candidates({ affinity, usesOverflow, observedGroup }: FitInput): (readonly string[])[] {
   const { clusterAffinity, clusterAffinities } = affinity
   if (!clusterAffinities) return [namesIn(clusterAffinity ? [clusterAffinity] : [])]
   const begin = clusterAffinities.findIndex(({ affinityName }) => affinityName === observedGroup)
-  return clusterAffinities.slice(Math.max(0, begin)).map((group) => namesIn(affinityTiers(group, isWorkload)))
+  return clusterAffinities.slice(Math.max(0, begin)).map((group) => namesIn(affinityTiers(group, usesOverflow)))
 }
 
 function namesIn(terms: readonly ClusterAffinity[]): readonly string[] {

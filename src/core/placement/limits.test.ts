@@ -27,7 +27,7 @@ function narrow(base: Placement, constraint: DataConstraint) {
     lookups++
     return makeCluster(name)
   }
-  const narrowing = narrowPlacement({ base, constraint, clusters, isWorkload: true, rules: newestRules })
+  const narrowing = narrowPlacement({ base, constraint, clusters, usesOverflow: true, rules: newestRules })
   return { narrowing, lookups }
 }
 

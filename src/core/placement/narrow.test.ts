@@ -16,7 +16,7 @@ function narrow(base: Placement, required: string[], more: Partial<NarrowInput> 
     base,
     constraint: { required },
     clusters: undefined,
-    isWorkload: true,
+    usesOverflow: true,
     rules: newestRules,
     ...more,
   })
@@ -226,14 +226,14 @@ describe('groups', () => {
       name: 'for an object that is not a workload, overflow does not count: the group is removed',
       base: overflow('g', group('', 'c1'), group('o', 'c2')),
       required: ['c2'],
-      more: { isWorkload: false },
+      more: { usesOverflow: false },
       want: 'unsatisfiable',
     },
     {
       name: 'overflow of an object that is not a workload is narrowed too, and allows nothing',
       base: overflow('g', group('', 'c1'), group('o', 'c2')),
       required: ['c1', 'c2'],
-      more: { isWorkload: false },
+      more: { usesOverflow: false },
       want: { affinity: overflow('g', group('', 'c1'), group('o', 'c2')), allowed: ['c1'] },
     },
   ])('$name', run)
@@ -358,7 +358,7 @@ describe('spread constraints', () => {
       name: 'overflow clusters do not count for an object that is not a workload',
       base: { ...clusterSpread, clusterAffinities: [{ ...group('g', 'c1'), overflowAffinities: [group('o', 'c2')] }] },
       required: ['c1', 'c2'],
-      more: { isWorkload: false },
+      more: { usesOverflow: false },
       want: 'unsatisfiable',
     },
   ])('$name', run)
@@ -366,7 +366,9 @@ describe('spread constraints', () => {
 
 test('without a required cluster, the base stays as it is', () => {
   const base = { ...one('c1'), clusterTolerations: [] }
-  expect(narrowPlacement({ base, constraint: {}, clusters: undefined, isWorkload: true, rules: newestRules })).toEqual({
+  expect(
+    narrowPlacement({ base, constraint: {}, clusters: undefined, usesOverflow: true, rules: newestRules }),
+  ).toEqual({
     kind: 'narrowed',
     affinity: one('c1'),
     allowed: undefined,
@@ -437,7 +439,7 @@ describe('an unsatisfiable constraint has a reason:', () => {
         base: one('c1'),
         constraint: { required: [], preferred: [['c1']] },
         clusters: undefined,
-        isWorkload: true,
+        usesOverflow: true,
         rules: newestRules,
       }),
     ).toEqual({ kind: 'unsatisfiable', reason: 'no cluster holds all of the data' })

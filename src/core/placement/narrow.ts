@@ -23,8 +23,8 @@ export interface NarrowInput {
   base: Placement
   constraint: DataConstraint
   clusters: ClusterLookup | undefined
-  /** Whether overflow tiers count (Karmada's IsWorkload, since 1.18). */
-  isWorkload: boolean
+  /** Whether overflow tiers count (binding-state.ts). */
+  usesOverflow: boolean
   rules: KarmadaRules
   /** The static weights of the base; absent if no replicas are divided by them. */
   weights?: WeightCheck | undefined
@@ -54,14 +54,14 @@ export function narrowPlacement(input: NarrowInput): Narrowing {
 interface Requirement {
   wanted: ClusterSet
   clusters: ClusterLookup | undefined
-  isWorkload: boolean
+  usesOverflow: boolean
   rules: KarmadaRules
   spread: SpreadCheck
   weights: WeightCheck | undefined
 }
 
 function requireClusters(
-  { base, constraint, clusters, isWorkload, rules, weights }: NarrowInput,
+  { base, constraint, clusters, usesOverflow, rules, weights }: NarrowInput,
   spread: SpreadCheck,
 ): Narrowing {
   const affinity = effectiveAffinity(base)
@@ -72,7 +72,7 @@ function requireClusters(
   if (terms.length > MAX_AFFINITIES || comparisons(terms, wanted.names.length) > MAX_COMPARISONS) {
     return unsatisfiable(tooLarge(terms, wanted))
   }
-  const requirement = { wanted, clusters, isWorkload, rules, spread, weights }
+  const requirement = { wanted, clusters, usesOverflow, rules, spread, weights }
   return affinity.clusterAffinities
     ? requireInGroups(affinity.clusterAffinities, requirement)
     : requireInOne(affinity.clusterAffinity ?? {}, requirement)
@@ -88,12 +88,12 @@ function requireInOne(base: ClusterAffinity, { wanted, clusters, rules, spread, 
 }
 
 function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Requirement): Narrowing {
-  const { wanted, clusters, isWorkload, spread, weights } = requirement
+  const { wanted, clusters, usesOverflow, spread, weights } = requirement
   const narrowed = groups.flatMap((group) => {
     const term = narrowGroup(group, requirement)
     if (!term) return []
-    const names = narrowedNames(term, isWorkload)
-    const problem = problemOf(spread(names)) ?? weights?.(affinityTiers(group, isWorkload), names)
+    const names = narrowedNames(term, usesOverflow)
+    const problem = problemOf(spread(names)) ?? weights?.(affinityTiers(group, usesOverflow), names)
     return [{ term, names, problem }]
   })
   if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted, clusters))
@@ -113,8 +113,8 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
 }
 
 /** The names of a narrowed group, sorted. */
-function narrowedNames(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
-  const [own, ...overflow] = affinityTiers(group, isWorkload)
+function narrowedNames(group: ClusterAffinityTerm, usesOverflow: boolean): readonly string[] {
+  const [own, ...overflow] = affinityTiers(group, usesOverflow)
   if (overflow.length === 0) return own?.clusterNames ?? []
   return sortedUnique([own, ...overflow].flatMap((tier) => tier?.clusterNames ?? []))
 }
@@ -130,12 +130,11 @@ function nameLimit(groups: readonly ClusterAffinityTerm[]): number {
 
 /**
  * Narrows a group and its overflow tiers; returns undefined if no tier is left. If only overflow tiers are left, the first one replaces the
- * group, because Karmada requires that the group itself names clusters. Overflow does not apply to an object that is not a workload; there
- * the group is removed.
+ * group, because Karmada requires that the group itself names clusters. Where overflow tiers do not count, the group is removed.
  */
 function narrowGroup(
   group: ClusterAffinityTerm,
-  { wanted, clusters, isWorkload, rules }: Requirement,
+  { wanted, clusters, usesOverflow, rules }: Requirement,
 ): ClusterAffinityTerm | undefined {
   const { overflowAffinities = [], ...own } = group
   const overflow = overflowAffinities.flatMap(
@@ -145,7 +144,7 @@ function narrowGroup(
     rest.length === 0 ? term : { ...term, overflowAffinities: rest }
   const main = narrowAffinity(own, clusterFilter(own, clusters, rules), wanted)
   if (main) return withOverflow(main, overflow)
-  const [first, ...rest] = isWorkload ? overflow : []
+  const [first, ...rest] = usesOverflow ? overflow : []
   return first && withOverflow({ ...first, affinityName: group.affinityName }, rest)
 }
 

@@ -20,13 +20,13 @@ export interface PlacementFilter {
 export function placementFilter(
   affinity: PlacementAffinity,
   clusters: ClusterLookup | undefined,
-  isWorkload: boolean,
+  usesOverflow: boolean,
   rules: KarmadaRules,
 ): PlacementFilter {
   if (!affinity.clusterAffinity && !affinity.clusterAffinities?.length) {
     return { allows: (name) => clusters === undefined || clusters(name) !== undefined, compared: () => 0 }
   }
-  const terms = affinityTerms(affinity, isWorkload)
+  const terms = affinityTerms(affinity, usesOverflow)
   const filters = terms.map((term) => clusterFilter(term, clusters, rules))
   // The usual placement is too small for an index.
   if (filters.length <= FEW) {

@@ -134,6 +134,6 @@ test.each<{
     want: { clusterAffinities: [group('default-local', ['c1']), group('default')] },
   },
 ])('$name', ({ base, constraint, clusters, want }) => {
-  const got = narrowPlacement({ base, constraint, clusters, isWorkload: true, rules: newestRules })
+  const got = narrowPlacement({ base, constraint, clusters, usesOverflow: true, rules: newestRules })
   expect(got.kind === 'narrowed' && got.affinity).toEqual(want)
 })

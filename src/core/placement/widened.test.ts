@@ -14,7 +14,7 @@ test.each<{
   base: PlacementAffinity
   result: PlacementAffinity
   clusters?: ClusterLookup
-  isWorkload?: boolean
+  usesOverflow?: boolean
   want: string[]
 }>([
   { name: 'a subset is no widening', base: one('c1', 'c2'), result: one('c2'), want: [] },
@@ -85,11 +85,11 @@ test.each<{
       ],
     },
     result: one('c2'),
-    isWorkload: false,
+    usesOverflow: false,
     want: ['c2'],
   },
-])('$name', ({ base, result, clusters: known, isWorkload = true, want }) => {
-  expect(widenedBy(base, result, known, isWorkload, newestRules)).toEqual(want)
+])('$name', ({ base, result, clusters: known, usesOverflow = true, want }) => {
+  expect(widenedBy(base, result, known, usesOverflow, newestRules)).toEqual(want)
 })
 
 test('an affinity that the result shares with the base is not compared again', () => {

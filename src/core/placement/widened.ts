@@ -15,15 +15,15 @@ export function widenedBy(
   base: PlacementAffinity,
   result: PlacementAffinity,
   clusters: ClusterLookup | undefined,
-  isWorkload: boolean,
+  usesOverflow: boolean,
   rules: KarmadaRules,
 ): string[] {
   if (result === base) return []
-  const own = openOwnTerms(base, isWorkload)
-  const baseFilter = placementFilter(base, clusters, isWorkload, rules)
+  const own = openOwnTerms(base, usesOverflow)
+  const baseFilter = placementFilter(base, clusters, usesOverflow, rules)
   const widened = new Set<string>()
   let compared = 0
-  for (const term of affinityTerms(effectiveAffinity(result), isWorkload)) {
+  for (const term of affinityTerms(effectiveAffinity(result), usesOverflow)) {
     if (own.isOne(term)) continue
     const added = addedBy(term)
     if (added === 'tooLarge') return ['*']
@@ -54,9 +54,9 @@ export function widenedBy(
 }
 
 /** The terms of the base, prepared to find them in the result. */
-function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
+function openOwnTerms(base: PlacementAffinity, usesOverflow: boolean) {
   const allowsAll = !base.clusterAffinity && !base.clusterAffinities?.length
-  const terms = affinityTerms(base, isWorkload)
+  const terms = affinityTerms(base, usesOverflow)
   const set = new Set(terms)
   let selectors: Set<string> | undefined
   return {

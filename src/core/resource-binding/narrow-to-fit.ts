@@ -55,7 +55,7 @@ export function narrowToFit(
     affinity: nameGroups(narrowing.affinity, round),
     refuses: schedulingRefusal(binding.spec, clusters),
     spread: spreadCheck(placement, clusters),
-    isWorkload: usesOverflow,
+    usesOverflow,
     observedGroup,
   }
   const fitAnew = { ...fit, observedGroup: undefined }
@@ -144,7 +144,7 @@ export function isUnfit(
     affinity,
     refuses: (name) => refuses(name) ?? (allows(name) ? undefined : 'does not match the selectors'),
     spread: spreadCheck(withAffinity(binding.spec.placement ?? {}, affinity), clusters),
-    isWorkload: usesOverflow,
+    usesOverflow,
     observedGroup,
   })
 }
@@ -184,8 +184,7 @@ export function narrowBase(
   const weights = isDivided(binding.spec)
     ? weightCheck(placement, { clusters, rules, runsIn, refuses: schedulingRefusal(binding.spec, clusters) })
     : undefined
-  const isWorkload = usesOverflow
-  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, isWorkload, rules, weights })
+  const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, usesOverflow, rules, weights })
   return { placement, narrowing, preferenceProblem: problem }
 }
 

@@ -1350,7 +1350,7 @@ test('no decision leaves a scheduled workload without a cluster that its policy 
           affinity,
           refuses,
           spread: () => undefined,
-          isWorkload: true,
+          usesOverflow: true,
           observedGroup: undefined,
         })
         const mustFit = ranOnce && names.some((name) => refuses(name) === undefined)
