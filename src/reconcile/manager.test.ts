@@ -8,42 +8,51 @@ import { volumeManagers } from '../api/volume-manager.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError, type StoreChange } from '../store/store.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openLoops } from './index.ts'
-import { startController } from './manager.ts'
+import { type ControllerInput, type ControllerObserver, startController } from './manager.ts'
 
 const systems = { get: () => undefined, subscribe: () => () => undefined }
-const ignored = { done: () => undefined, queryEnded: () => undefined, moved: () => undefined }
+const ignored = { done: () => undefined, failed: () => undefined, queryEnded: () => undefined, moved: () => undefined }
+
+/** Starts a controller on a new store, until the end of the test. It makes no drift pass. */
+async function start(
+  loops: readonly ReconcileLoop[],
+  { observer, ...over }: Partial<Omit<ControllerInput, 'observer'> & { observer: Partial<ControllerObserver> }> = {},
+) {
+  const store = await storeOf()
+  const controller = startController({
+    loops,
+    store,
+    systems,
+    now: () => 0,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
+    events: { record: () => undefined },
+    observer: { ...ignored, ...observer },
+    ...over,
+  })
+  onTestFinished(() => controller.stop())
+  return { store, controller }
+}
 
 /** Runs a loop whose only key fails with `error` three times. Returns the failures that the controller reports. */
 async function failuresOf(error: Error): Promise<{ key: string; retryInMs: number }[]> {
   const failures: { key: string; retryInMs: number }[] = []
   const succeeded = Promise.withResolvers<void>()
   let runs = 0
-  const controller = startController({
-    loops: [
-      {
-        name: 'claims',
-        concurrency: 1,
-        keysForChange: () => [],
-        allKeys: () => ['shop/sales'],
-        async reconcile() {
-          if (++runs <= 3) throw error
-          succeeded.resolve()
-          return undefined
-        },
-      },
-    ],
-    store: await storeOf(),
-    events: { record: () => undefined },
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    observer: {
-      ...ignored,
-      failed: (_loop, key, _error, retryInMs) => failures.push({ key, retryInMs }),
+  const loop: ReconcileLoop = {
+    name: 'claims',
+    concurrency: 1,
+    keysForChange: () => [],
+    allKeys: () => ['shop/sales'],
+    async reconcile() {
+      if (++runs <= 3) throw error
+      succeeded.resolve()
+      return undefined
     },
+  }
+  await start([loop], {
+    observer: { failed: (_loop, key, _error, retryInMs) => failures.push({ key, retryInMs }) },
   })
-  onTestFinished(() => controller.stop())
   await succeeded.promise
   return failures
 }
@@ -62,23 +71,12 @@ test('a run is reported and retried with back-off if its namespace or kind is mi
 
 test('a failed mover is reported with the status, an ended one when its Pod is deleted', async () => {
   const reports: string[] = []
-  const store = await storeOf()
-  const controller = startController({
-    loops: [],
-    store,
-    events: { record: () => undefined },
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
+  const { store } = await start([], {
     observer: {
-      ...ignored,
-      failed: () => undefined,
       moverFailed: ({ task, reason }) => reports.push(`${task} failed: ${reason}`),
       moverEnded: ({ task, result }) => reports.push(`${task} ended: ${result}`),
     },
   })
-  onTestFinished(() => controller.stop())
   const replica = makeReplica({ state: 'Failed', failures: 1, reason: 'NotFound' })
   const status = { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: [replica] }] }
 
@@ -101,19 +99,8 @@ test('a loop that makes Karmada write begins with the first call, others at once
     reconcile: async (key) => void ran.push(`${name}: ${key}`),
   })
   const { promise: webhooksSeen, resolve } = Promise.withResolvers<boolean>()
-  const store = await storeOf()
-  const controller = startController({
-    loops: [loop('status', {}), loop('bindings', { awaitsWebhooks: true })],
-    store,
-    systems,
-    webhooksSeen,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: () => undefined },
-  })
-  onTestFinished(() => controller.stop())
+  const loops = [loop('status', {}), loop('bindings', { awaitsWebhooks: true })]
+  const { store, controller } = await start(loops, { webhooksSeen })
   await store.create(dataSourceClaims, makeClaim({}, { name: 'early' }))
   controller.enqueueAll()
   await expect.poll(() => ran).toEqual(expect.arrayContaining(['status: every', 'status: changed early']))
@@ -137,18 +124,7 @@ test('the keys of a change that concerns ten thousand objects are added in slice
       for (; added < 10_000; added++) yield added % 2 === 0 ? String(added) : undefined
     },
   }
-  const store = await storeOf()
-  const controller = startController({
-    loops: [loop],
-    store,
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: () => undefined },
-  })
-  onTestFinished(() => controller.stop())
+  const { store } = await start([loop])
   let addedAtOnce = Number.NaN
   store.subscribe(() => {
     addedAtOnce = added
@@ -174,18 +150,9 @@ test.each(['at once', 'after some keys'])('an error of one loop %s is reported, 
     if (when !== 'at once') for (let i = 0; i < 1000; i++) yield 'a'
     throw new Error('unexpected object')
   }
-  const store = await storeOf()
-  const controller = startController({
-    loops: [loop('broken', broken), loop('sound', () => ['b'])],
-    store,
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: (name, _key, error) => void failed.push(`${name}: ${(error as Error).message}`) },
+  const { store } = await start([loop('broken', broken), loop('sound', () => ['b'])], {
+    observer: { failed: (name, _key, error) => void failed.push(`${name}: ${(error as Error).message}`) },
   })
-  onTestFinished(() => controller.stop())
   await expect.poll(() => ran).toContain('sound')
   await expect.poll(() => failed).toEqual(['broken: unexpected object'])
 
@@ -212,22 +179,13 @@ test('a loop runs one key at a time while the loop that it defers to has due key
       return undefined
     },
   })
-  const controller = startController({
-    loops: [
-      loop('binding', [1, 2, 3], { concurrency: 2 }),
-      loop('claim', [1, 2, 3, 4, 5], { concurrency: 3, defersTo: 'binding' }),
-    ],
-    store: await storeOf(),
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: () => undefined },
-  })
-  onTestFinished(async () => {
+  await start([
+    loop('binding', [1, 2, 3], { concurrency: 2 }),
+    loop('claim', [1, 2, 3, 4, 5], { concurrency: 3, defersTo: 'binding' }),
+  ])
+  // The controller stops after this: it waits for the runs.
+  onTestFinished(() => {
     for (const end of running.values()) end()
-    await controller.stop()
   })
   const runs = () => [...running.keys()].sort()
   await expect.poll(runs).toEqual(['binding 1', 'binding 2', 'claim 1'])
@@ -255,17 +213,7 @@ test('a workload moves before the many of another namespace that wait', async ()
       return undefined
     },
   }
-  const controller = startController({
-    loops: [loop],
-    store: await storeOf(),
-    systems,
-    now: Date.now,
-    maxMovesPerMinute: 600,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: () => undefined },
-  })
-  onTestFinished(() => controller.stop())
+  await start([loop], { now: Date.now, maxMovesPerMinute: 600 })
   await expect.poll(() => moved).toContain('few/1')
   expect(moved.indexOf('few/1')).toBeLessThan(605)
 })
@@ -273,27 +221,15 @@ test('a workload moves before the many of another namespace that wait', async ()
 test('a loop observes each change once, before it is asked for the keys', async () => {
   const calls: string[] = []
   const note = (call: string) => (change: StoreChange) => void calls.push(`${call} ${change.after?.metadata.name}`)
-  const store = await storeOf()
-  const controller = startController({
-    loops: [
-      {
-        name: 'claims',
-        concurrency: 1,
-        allKeys: () => [],
-        reconcile: async () => undefined,
-        observe: note('observe'),
-        keysForChange: (change) => note('keys')(change) ?? [],
-      },
-    ],
-    store,
-    systems,
-    now: () => 0,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    events: { record: () => undefined },
-    observer: { ...ignored, failed: () => undefined },
-  })
-  onTestFinished(() => controller.stop())
+  const loop: ReconcileLoop = {
+    name: 'claims',
+    concurrency: 1,
+    allKeys: () => [],
+    reconcile: async () => undefined,
+    observe: note('observe'),
+    keysForChange: (change) => note('keys')(change) ?? [],
+  }
+  const { store } = await start([loop])
 
   await store.create(dataSourceClaims, makeClaim({}, { name: 'sales' }))
 
