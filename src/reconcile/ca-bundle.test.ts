@@ -16,10 +16,10 @@ describe('while other replicas serve certificates of other CAs', () => {
     { what: 'writes the first bundle', own: a, registered: undefined, want: a },
     { what: 'leaves the bundle to another tool', own: undefined, registered: a, want: undefined },
   ])('$what', ({ own, registered, want }) => {
-    expect(caBundleToRegister({ own, registered, keepsOthers: true })).toBe(want)
+    expect(caBundleToRegister({ own, registered, keepsOtherCas: true })).toBe(want)
   })
 })
 
 test('without them, the bundle is that of this replica alone', () => {
-  expect(caBundleToRegister({ own: b, registered: both, keepsOthers: false })).toBe(b)
+  expect(caBundleToRegister({ own: b, registered: both, keepsOtherCas: false })).toBe(b)
 })

@@ -8,12 +8,12 @@ export interface CaBundleInput {
   /** The registered bundle, in base64. */
   registered: string | undefined
   /** Whether the CAs of other replicas stay. */
-  keepsOthers: boolean
+  keepsOtherCas: boolean
 }
 
 /** Returns the bundle to register, in base64: the registered one if it has all CAs of this replica, and others may stay. */
-export function caBundleToRegister({ own, registered, keepsOthers }: CaBundleInput): string | undefined {
-  if (own === undefined || registered === undefined || !keepsOthers) return own
+export function caBundleToRegister({ own, registered, keepsOtherCas }: CaBundleInput): string | undefined {
+  if (own === undefined || registered === undefined || !keepsOtherCas) return own
   const ours = certificatesIn(own)
   const theirs = certificatesIn(registered).filter((certificate) => !ours.includes(certificate))
   if (theirs.length === 0) return own

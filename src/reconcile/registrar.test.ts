@@ -41,7 +41,7 @@ class Installation {
   }
 
   async look(others: readonly Replica[] = []): Promise<RegistrarResult> {
-    const read = await readAdmissionRegistration(this.#store, [this.#wanted()])
+    const read = await readAdmissionRegistration(this.#store, [this.#wanted()], false)
     return this.#registrar.run(read, {
       own: this.own,
       others,

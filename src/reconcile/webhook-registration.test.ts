@@ -21,14 +21,14 @@ import {
 } from './webhook-registration.ts'
 
 async function reconcileRegistration(store: ObjectStore, wanted: readonly WebhookConfiguration[]): Promise<number> {
-  return writeRegistration(store, (await readAdmissionRegistration(store, wanted)).replace)
+  return writeRegistration(store, (await readAdmissionRegistration(store, wanted, false)).replace)
 }
 
 async function reconcileInterpreterRegistration(
   store: ObjectStore,
   wanted: InterpreterWebhookConfiguration | undefined,
 ): Promise<number> {
-  return writeRegistration(store, (await readInterpreterRegistration(store, wanted)).replace)
+  return writeRegistration(store, (await readInterpreterRegistration(store, wanted, false)).replace)
 }
 
 const type = mutatingWebhookConfigurations

@@ -54,7 +54,7 @@ export interface ReadRegistration {
 export async function readAdmissionRegistration(
   store: Pick<ObjectStore, 'read'>,
   wanted: readonly WebhookConfiguration[],
-  keepsOtherCas = false,
+  keepsOtherCas: boolean,
 ): Promise<ReadRegistration> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
@@ -66,11 +66,15 @@ export async function readAdmissionRegistration(
   return compare(configurations, keepsOtherCas)
 }
 
-/** Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, one of Lodestone is to be emptied. */
+/**
+ * Reads the registration with Karmada's resource interpreter from the API server. Without a wanted configuration, one of Lodestone is to be emptied.
+ *
+ * @param keepsOtherCas whether registered CAs of other replicas stay
+ */
 export async function readInterpreterRegistration(
   store: Pick<ObjectStore, 'read'>,
   wanted: InterpreterWebhookConfiguration | undefined,
-  keepsOtherCas = false,
+  keepsOtherCas: boolean,
 ): Promise<ReadRegistration> {
   const type = interpreterWebhookConfigurations
   const current = await store.read(type, undefined, REGISTRATION_NAME)
@@ -118,12 +122,12 @@ function absentIfRejected(error: unknown): undefined {
 
 function compare<T extends Registrable>(
   wantedAlone: readonly RegisteredConfiguration<T>[],
-  keepsOthers: boolean,
+  keepsOtherCas: boolean,
 ): ReadRegistration {
   const [own] = wantedAlone.map(({ wanted }) => registeredCaBundle(wanted))
-  const configurations = wantedAlone.map((one) => withCasOf(one, keepsOthers))
+  const configurations = wantedAlone.map((one) => withCasOf(one, keepsOtherCas))
   return {
-    revision: `${own} ${keepsOthers}`,
+    revision: `${own} ${keepsOtherCas}`,
     registered: registeredAs(configurations.map(({ current }) => current)),
     isCurrent: configurations.every(({ current, wanted }) => isCurrent(current, wanted)),
     isServed: configurations.every(({ current, wanted }) => isServed(current, wanted)),
@@ -135,10 +139,10 @@ function compare<T extends Registrable>(
 /** Returns a configuration that is wanted with the CAs to register. */
 function withCasOf<T extends Registrable>(
   { type, wanted, current }: RegisteredConfiguration<T>,
-  keepsOthers: boolean,
+  keepsOtherCas: boolean,
 ): RegisteredConfiguration<T> {
   const own = registeredCaBundle(wanted)
-  const caBundle = caBundleToRegister({ own, registered: current && registeredCaBundle(current), keepsOthers })
+  const caBundle = caBundleToRegister({ own, registered: current && registeredCaBundle(current), keepsOtherCas })
   const webhooks = wanted.webhooks?.map((entry) => ({
     ...entry,
     clientConfig: defined({ ...entry.clientConfig, caBundle }),
