@@ -27,8 +27,6 @@ export interface Leadership {
 }
 
 export interface Leader {
-  /** Whether this replica is the leader and may work now. */
-  isLeader(): boolean
   /** Stops the work, waits for it, and releases the Lease. May be called at any time, also twice. */
   stop(): Promise<void>
 }
@@ -59,7 +57,6 @@ export function startLeader(input: LeaderInput): Leader {
   const election = new Election(input)
   const ended = election.run()
   return {
-    isLeader: () => election.isLeading,
     stop: () => {
       election.stop()
       return ended
@@ -87,10 +84,6 @@ class Election {
     const clock = this.#clock
     const store = limitRequests(input.store, clock)
     this.#lock = new LeaseLock({ store, namespace, name, identity, now, clock, durationSeconds: LEASE_SECONDS })
-  }
-
-  get isLeading(): boolean {
-    return this.#work !== undefined && !this.#work.signal.aborted && this.#hasLease
   }
 
   /** Also true while the work of a stopped leader ends. */
