@@ -568,14 +568,12 @@ describe('what else a user relies on', () => {
     const data = source('listed-data', ['member1', 'member2'])
     const locality = { clusterNames: ['member1', 'member2'], bytes: 5 * 1024 ** 3 }
     const volume = {
-      ...{
-        id: 'vol1',
-        replicas: 1,
-        sourceType: 'S3',
-        accessMode: 'ReadWriteOnce',
-        capacity: '5Gi',
-        labels: { team: 'shop' },
-      },
+      id: 'vol1',
+      replicas: 1,
+      sourceType: 'S3',
+      accessMode: 'ReadWriteOnce',
+      capacity: '5Gi',
+      labels: { team: 'shop' },
       options: { sourceURL: 's3://lake/sales/', awsCredentialsSecretName: '' },
     }
     await plane.create(

@@ -112,12 +112,10 @@ describe('a role that cannot be used', () => {
     },
     {
       name: 'gets no token over an open connection',
-      ...{
-        grant: { lifeMs: HOUR },
-        env: { AWS_ENDPOINT_URL_STS: 'http://sts.example.org' },
-        code: 'Rejected',
-        asked: 0,
-      },
+      grant: { lifeMs: HOUR },
+      env: { AWS_ENDPOINT_URL_STS: 'http://sts.example.org' },
+      code: 'Rejected',
+      asked: 0,
       want: 'AWS_ENDPOINT_URL_STS must be a URL with https',
     },
     {

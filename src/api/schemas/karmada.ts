@@ -186,13 +186,11 @@ export const clusterSchema = {
     spec: {
       type: 'object',
       properties: {
-        ...{
-          syncMode: { type: 'string' },
-          provider: { type: 'string' },
-          region: { type: 'string' },
-          zone: { type: 'string' },
-          zones: strings,
-        },
+        syncMode: { type: 'string' },
+        provider: { type: 'string' },
+        region: { type: 'string' },
+        zone: { type: 'string' },
+        zones: strings,
         taints: {
           type: 'array',
           items: {

@@ -25,25 +25,23 @@ test('a reference by selector has the key of its kind and namespace', () => {
 })
 
 test('a workload is indexed by every object that it names, with VolumeManagers', () => {
-  const pod = interpretWorkload({
+  const object = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'p', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } },
-    ...{
-      spec: {
-        serviceAccountName: 'sa',
-        imagePullSecrets: [{ name: 'pull' }, { name: 'pull' }],
-        volumes: [
-          {
-            ephemeral: {
-              volumeClaimTemplate: { spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'golden' } } },
-            },
+    spec: {
+      serviceAccountName: 'sa',
+      imagePullSecrets: [{ name: 'pull' }, { name: 'pull' }],
+      volumes: [
+        {
+          ephemeral: {
+            volumeClaimTemplate: { spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'golden' } } },
           },
-        ],
-      },
+        },
+      ],
     },
-  })
-  expect(referenceKeys(pod)).toEqual([
+  }
+  expect(referenceKeys(interpretWorkload(object))).toEqual([
     'v1/PersistentVolumeClaim/shop/golden',
     'v1/Secret/shop/pull',
     'v1/ServiceAccount/shop/sa',

@@ -104,12 +104,10 @@ test.each<{
   },
 ])('a base is narrowed to preferred clusters $name', ({ round, observed, first, second, want }) => {
   const placement = {
-    ...{
-      clusterAffinities: [
-        { affinityName: 'a', clusterNames: first },
-        { affinityName: 'b', ...second },
-      ],
-    },
+    clusterAffinities: [
+      { affinityName: 'a', clusterNames: first },
+      { affinityName: 'b', ...second },
+    ],
     replicaScheduling: { replicaSchedulingType: 'Divided' },
   }
   const preferred = [[first[0] ?? '']]

@@ -25,11 +25,9 @@ const volume = (phase?: string, metadata: object = {}): PersistentVolume => ({
   ...(phase && { status: { phase } }),
 })
 const claim = (metadata: object = {}): PersistentVolumeClaim => ({
-  ...{
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: NAME, namespace: 'default', labels, ...metadata },
-  },
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name: NAME, namespace: 'default', labels, ...metadata },
 })
 const WANTED = { id: 'vol1', config: NFS, moverConfig: NFS, wanted: {}, problems: [] } as unknown as VolumePlan
 const UNWANTED = { ...WANTED, wanted: undefined } as unknown as VolumePlan

@@ -34,14 +34,12 @@ const DEFAULTS: DownloadObservation = {
   retryTriggers: new Set(),
   node: READY_NODE,
   nodeHasData: false,
-  ...{
-    isDeletionPending: false,
-    hasChanges: false,
-    isDemanded: false,
-    sourceType: 'S3',
-    settings: VOLUME_SETTINGS,
-    now: NOW,
-  },
+  isDeletionPending: false,
+  hasChanges: false,
+  isDemanded: false,
+  sourceType: 'S3',
+  settings: VOLUME_SETTINGS,
+  now: NOW,
 }
 
 interface Case {

@@ -50,12 +50,10 @@ describe('the ServiceAccount of movers', () => {
     [
       {
         name: 'of another namespace by its name',
-        ...{
-          config: withAccount('other/reader'),
-          limits: {},
-          code: 'Invalid',
-          want: 'has to be the name of a ServiceAccount',
-        },
+        config: withAccount('other/reader'),
+        limits: {},
+        code: 'Invalid',
+        want: 'has to be the name of a ServiceAccount',
       },
       {
         name: 'of a type without roles',
@@ -162,13 +160,11 @@ describe('movers in one namespace for all', () => {
     },
     {
       name: 'empty resources, by default: they would replace those of the configuration',
-      ...{
-        config: withResources(),
-        limits: NAMESPACE,
-        field: 'mover.resources',
-        code: 'Forbidden',
-        want: 'not allowed',
-      },
+      config: withResources(),
+      limits: NAMESPACE,
+      field: 'mover.resources',
+      code: 'Forbidden',
+      want: 'not allowed',
     },
     {
       name: 'resources without a limit',
@@ -193,12 +189,10 @@ describe('movers in one namespace for all', () => {
     },
     ...['lots', '-1', '', '0e999', '1e999'].map((cpu) => ({
       name: `the amount "${cpu}"`,
-      ...{
-        config: withResources({ ...MOST, cpu }),
-        field: 'mover.resources.limits[cpu]',
-        code: 'Invalid',
-        want: 'at most',
-      },
+      config: withResources({ ...MOST, cpu }),
+      field: 'mover.resources.limits[cpu]',
+      code: 'Invalid',
+      want: 'at most',
     })),
     ...['nvidia.com/gpu', 'constructor'].map((resource) => ({
       name: `the resource ${resource}`,
