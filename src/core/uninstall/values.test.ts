@@ -545,10 +545,11 @@ describe('in the table of rules', () => {
   })
 })
 
-test('data is found in VolumeManagers and in annotations of nodes, each directory once', () => {
+test('data of Lodestone is found in VolumeManagers and on nodes, each directory once', () => {
   const replica = makeReplica()
   const volumes = [
     { id: 'vol1', replicas: [replica, makeReplica({ node: undefined as never })], deletions: [makeDeletion()] },
+    { id: 'local', replicas: [makeReplica({ path: '/mnt/of-users' })] },
   ]
   expect(listNodeData(makeVolumeManager([{}], { status: { volumes } as never }))).toEqual([
     { node: 'n1', path: replica.path },

@@ -17,7 +17,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { readableStatus } from '../volume-manager/known-status.ts'
 import { readTask } from '../volume-manager/mover/task.ts'
-import { ownerOfNodeLabel, ownerOfObject, placeKey } from '../volume-manager/rules/names.ts'
+import { isOfVolume, ownerOfNodeLabel, ownerOfObject, placeKey } from '../volume-manager/rules/names.ts'
 import {
   change,
   deletion,
@@ -62,13 +62,13 @@ export interface NodeData {
   path: string
 }
 
-/** Returns the directories that the status of a VolumeManager names. */
+/** Returns the directories of Lodestone that the status of a VolumeManager names. That of a `Local` volume belongs to the user, and always stays. */
 export function listNodeData({ status }: VolumeManager): NodeData[] {
   const places = (readableStatus(status)?.volumes ?? []).flatMap(({ replicas = [], deletions = [] }) => [
     ...replicas,
     ...deletions,
   ])
-  const found = places.flatMap(({ node, path }) => (node && path ? [{ node, path }] : []))
+  const found = places.flatMap(({ node, path }) => (node && path && isOfVolume(path) ? [{ node, path }] : []))
   return [...new Map(found.map((one) => [placeKey(one), one])).values()]
 }
 
