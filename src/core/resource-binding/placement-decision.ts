@@ -20,7 +20,7 @@ import { recordReturn } from './returns.ts'
  * - Released: the hold exceeded its timeout; the base affinity applies.
  * - Ignored: the base affinity applies: the claims allow scheduling without a known or satisfiable location, or the workload does not move
  *   yet.
- * - Restored: no claim is left; the base affinity applies, and the annotations are removed.
+ * - Restored: no claim is left; the base affinity applies, and the annotations are removed. Admission may leave the base to the loop.
  */
 export type PlacementState = 'Narrowed' | 'OnHold' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
 
