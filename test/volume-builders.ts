@@ -2,6 +2,7 @@
 import { DISK_PREFIX, MOVER_TASK_ANNOTATION } from '../src/api/lodestone.ts'
 import type { Node } from '../src/api/node.ts'
 import type { Pod } from '../src/api/pod.ts'
+import type { VolumeManager } from '../src/api/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-status.ts'
 import { fnv1a } from '../src/base/hash.ts'
 import { toTime } from '../src/base/time/timestamp.ts'
@@ -10,6 +11,7 @@ import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import type { DiskReport } from '../src/core/volume-manager/nodes/disk.ts'
 import { type ObservedVolume, observeVolumes } from '../src/core/volume-manager/observe.ts'
+import type { EvictionInput } from '../src/core/volume-manager/plan-eviction.ts'
 import type { DeletionObservation } from '../src/core/volume-manager/replica/deletion.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
 import { PLATFORM, VOLUME_SETTINGS } from './volume-world.ts'
@@ -148,4 +150,22 @@ export function observeVolume(input: VolumeManagerInput, id = 'vol1'): ObservedV
   const observed = observeVolumes(input).find((volume) => volume.id === id)
   if (!observed) throw new Error(`neither spec, status nor movers have the volume ${id}`)
   return observed
+}
+
+/** The input of an eviction from the node `n1`, which has disk pressure. */
+export function makeEvictionInput(
+  managers: readonly VolumeManager[],
+  more: Partial<EvictionInput> = {},
+): EvictionInput {
+  return {
+    node: { ...makeNode('n1'), status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } },
+    managers,
+    users: () => [],
+    lastEnd: () => undefined,
+    lastAt: undefined,
+    now: NOW,
+    collecting: new Set(),
+    settings: VOLUME_SETTINGS,
+    ...more,
+  }
 }

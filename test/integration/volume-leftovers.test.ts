@@ -12,16 +12,22 @@ async function worldWith(volume: Partial<VolumeConfig> = { replicas: 2 }, names 
   return world
 }
 
+/** A VolumeManager with data on n1 and n2 that is deleted while n1 is not ready. */
+async function deletedWhileNotReady() {
+  const world = await worldWith()
+  await world.setCondition('n1', 'Ready', 'Unknown')
+  await world.deleteManager()
+  await world.pass(5)
+  return world
+}
+
 const diskOf = (world: VolumeWorld, node: string) => [...world.disks.keys()].filter((place) => place.startsWith(node))
 const annotationsOf = (world: VolumeWorld, node: string) =>
   world.store.get(nodes, undefined, node)?.metadata.annotations
 const reasonsOf = (world: VolumeWorld) => world.events.map(({ reason }) => reason)
 
 test('a node that is not ready is skipped, and its data deleted when it is ready', async () => {
-  const world = await worldWith()
-  await world.setCondition('n1', 'Ready', 'Unknown')
-  await world.deleteManager()
-  await world.pass(5)
+  const world = await deletedWhileNotReady()
   await world.pass(580)
   expect((await world.manager())?.status?.message).toContain('n1: the node is not ready')
   expect([diskOf(world, 'n1').length, diskOf(world, 'n2').length]).toEqual([1, 0])
@@ -44,10 +50,7 @@ test('a node that is not ready is skipped, and its data deleted when it is ready
 })
 
 test('a mover that finds no room on its node gives its slot back, and begins later', async () => {
-  const world = await worldWith()
-  await world.setCondition('n1', 'Ready', 'Unknown')
-  await world.deleteManager()
-  await world.pass(5)
+  const world = await deletedWhileNotReady()
   await world.pass(601)
   await world.setCondition('n1', 'Ready', 'True')
   /** Lets time pass, and returns the number of movers that have a slot. */
@@ -115,10 +118,7 @@ test('a VolumeManager that is created again under the same name keeps its data',
 })
 
 test('a node that is deleted takes its copy with it immediately', async () => {
-  const world = await worldWith()
-  await world.setCondition('n1', 'Ready', 'Unknown')
-  await world.deleteManager()
-  await world.pass(5)
+  const world = await deletedWhileNotReady()
   await world.pass(5)
   expect(await world.manager()).toBeDefined()
 

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../test/builders.ts'
-import { at, makeDeletion, makeNode, makeReplica, nodeWithDisk, PATH } from '../../../test/volume-builders.ts'
+import {
+  at,
+  makeDeletion,
+  makeEvictionInput,
+  makeNode,
+  makeReplica,
+  nodeWithDisk,
+  PATH,
+} from '../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { Node } from '../../api/node.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
@@ -15,7 +23,7 @@ import {
 } from './plan-eviction.ts'
 
 const NODE = makeNode('n1')
-const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
+const PRESSED = makeEvictionInput([]).node
 const OTHER_PATH = '/var/datasets/vck-resource-5c2e-0123456789abc'
 const FULL = nodeWithDisk({ root: '/var/datasets', freeBytes: 0, totalBytes: 10 ** 12, time: at(0) })
 const EVICTABLE = { evictionPolicy: 'LeastRecentlyUsed' } as const
@@ -44,18 +52,6 @@ function failedFor(...sizes: number[]): VolumeManager {
 
 /** A VolumeManager with a volume without replicas and deletions. */
 const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
-
-const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
-  node: PRESSED,
-  managers,
-  users: () => [],
-  lastEnd: () => undefined,
-  lastAt: undefined,
-  now: NOW,
-  collecting: new Set(),
-  settings: VOLUME_SETTINGS,
-  ...more,
-})
 
 describe('a node that is short of disk', () => {
   test.each<{ name: string; managers: VolumeManager[]; more?: Partial<EvictionInput>; want: string | undefined }>([
@@ -249,7 +245,7 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
   ])('$name', ({ managers, more = {}, want }) => {
-    const plan = planEviction(inputOf(managers, more))
+    const plan = planEviction(makeEvictionInput(managers, more))
 
     expect(plan.evicted?.volumeManager).toBe(want)
     expect(plan.actions).toHaveLength(want ? 2 : 0)
@@ -280,12 +276,14 @@ describe('a node that is short of disk', () => {
       },
     ])('$name', ({ node, managers = [manager('a', {})], want }) => {
       const settings = { ...VOLUME_SETTINGS, allowedRoots: [ROOT, '/fast'] }
-      expect(planEviction(inputOf(managers, { ...PAUSED, node, settings })).evicted?.volumeManager).toBe(want)
+      expect(planEviction(makeEvictionInput(managers, { ...PAUSED, node, settings })).evicted?.volumeManager).toBe(want)
     })
   })
 
   test('loses the next replica after the pause', () => {
-    const plans = [-299, -300].map((s) => planEviction(inputOf([manager('a', {})], { lastAt: NOW + s * 1000 })))
+    const plans = [-299, -300].map((s) =>
+      planEviction(makeEvictionInput([manager('a', {})], { lastAt: NOW + s * 1000 })),
+    )
 
     expect(plans.map(({ evicted, requeueAfterMs }) => [evicted?.volume, requeueAfterMs])).toEqual([
       [undefined, 1000],
@@ -294,7 +292,9 @@ describe('a node that is short of disk', () => {
   })
 
   test('does not wait for the end of a pause that began before the clock was set back', () => {
-    expect(planEviction(inputOf([manager('a', {})], { lastAt: NOW + 3_600_000 })).evicted?.volume).toBe('vol1')
+    expect(planEviction(makeEvictionInput([manager('a', {})], { lastAt: NOW + 3_600_000 })).evicted?.volume).toBe(
+      'vol1',
+    )
   })
 
   test('has a deletion and an evicted replica in the status, and an Event', () => {
@@ -302,7 +302,7 @@ describe('a node that is short of disk', () => {
     const other = { id: 'vol2', nodeAffinity: {}, replicas: [makeReplica({ node: 'n2' })] }
     const before = { ...one, status: { volumes: [other, ...(one.status?.volumes ?? [])] } }
 
-    const { actions } = planEviction(inputOf([before]))
+    const { actions } = planEviction(makeEvictionInput([before]))
 
     const [patch, event] = actions
     const evicted = { index: 0, state: 'Evicted', revision: 'r', path: PATH, attempt: 1, since: at(0) }
@@ -350,7 +350,7 @@ describe('a disk beyond a watermark', () => {
   const ROOT = '/var/datasets'
   const unused = (seconds: number) => ({ since: at(-seconds) })
   const beyond = (managers: VolumeManager[], more: Partial<EvictionInput> = {}) =>
-    planEviction(inputOf(managers, { node: NODE, collecting: new Set([ROOT]), ...more }))
+    planEviction(makeEvictionInput(managers, { node: NODE, collecting: new Set([ROOT]), ...more }))
 
   test.each<{ name: string; managers: VolumeManager[]; more?: Partial<EvictionInput>; want: string | undefined }>([
     {

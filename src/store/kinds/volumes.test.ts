@@ -1,7 +1,7 @@
 /** VolumeManagers with content of any shape, which the CRD of VCK allows: one of them must not hide itself or stop the others. */
 import { expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../test/builders.ts'
-import { makeNode } from '../../../test/volume-builders.ts'
+import { makeEvictionInput } from '../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../test/volume-world.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import { isObject } from '../../base/json.ts'
@@ -131,16 +131,7 @@ test('a value of a wrong type in a status stops no reader of all VolumeManagers'
     const readers = () => {
       const { manager } = read(raw as VolumeManager)
       grantSlots({ waiting: [manager], active: [], served: new Map(), settings, now: NOW }, () => true)
-      planEviction({
-        node: { ...makeNode('n1'), status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } },
-        managers: [manager],
-        users: () => [],
-        lastEnd: () => undefined,
-        lastAt: undefined,
-        now: NOW,
-        collecting: new Set(),
-        settings: VOLUME_SETTINGS,
-      })
+      planEviction(makeEvictionInput([manager]))
     }
     expect(readers, `${path}: ${JSON.stringify(copy)}`).not.toThrow()
   }
