@@ -48,12 +48,12 @@ export function narrowToFit(
 ): FittingNarrowing | Misfit {
   const { binding, clusters, usesOverflow, observedGroup } = input
   const { preferred } = constraint
-  const { placement, narrowing, preferenceProblem: problem } = narrowBase(input, base, constraint)
+  const { placement, narrowing, refuses, preferenceProblem: problem } = narrowBase(input, base, constraint)
   if (narrowing.kind !== 'narrowed') return narrowing
   const round = groupNameRound(input)
   const fit: FitInput = {
     affinity: nameGroups(narrowing.affinity, round),
-    refuses: schedulingRefusal(binding.spec, clusters),
+    refuses,
     spread: spreadCheck(placement, clusters),
     usesOverflow,
     observedGroup,
@@ -164,7 +164,10 @@ export function isRefused({ binding, stored }: ParsedInput, affinity: PlacementA
   )
 }
 
-/** Narrows a base without regard to the scheduler. Preferred data is left out if it must not change the clusters. */
+/**
+ * Narrows a base, without a check that the scheduler accepts the result. But static weights count only in clusters that it accepts. Preferred data is
+ * left out if it must not change the clusters. `refuses`: why the scheduler refuses a cluster, compiled once.
+ */
 export function narrowBase(
   {
     binding,
@@ -175,17 +178,16 @@ export function narrowBase(
   }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'usesOverflow' | 'rules'>,
   base: PlacementAffinity,
   constraint: DataConstraint,
-): { placement: Placement; narrowing: Narrowing; preferenceProblem: string | undefined } {
+): { placement: Placement; narrowing: Narrowing; refuses: Refusal; preferenceProblem: string | undefined } {
   const placement = withAffinity(binding.spec.placement ?? {}, base)
   const { preferred, ...required } = constraint
   const problem = preferred && preferenceProblem({ spec: binding.spec, preferred: withData(preferred, claims) })
   const applied = problem ? required : constraint
   const runsIn = targetClusters(binding.spec)
-  const weights = isDivided(binding.spec)
-    ? weightCheck(placement, { clusters, rules, runsIn, refuses: schedulingRefusal(binding.spec, clusters) })
-    : undefined
+  const refuses = schedulingRefusal(binding.spec, clusters)
+  const weights = isDivided(binding.spec) ? weightCheck(placement, { clusters, rules, runsIn, refuses }) : undefined
   const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, usesOverflow, rules, weights })
-  return { placement, narrowing, preferenceProblem: problem }
+  return { placement, narrowing, refuses, preferenceProblem: problem }
 }
 
 /** A ranking by cost has clusters without data too. They do not count as clusters in which the data is. */
