@@ -100,14 +100,15 @@ function readableMembers(
   members: Readonly<Record<string, unknown>>,
   properties: Readonly<Record<string, Schema>>,
 ): Readonly<Record<string, unknown>> {
-  let read = members
+  const parts: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(properties)) {
     const value = members[name]
     if (value === undefined || UNREAD.has(name)) continue
     const part = readable(value, schema)
-    if (part !== value) read = { ...read, [name]: part }
+    if (part !== value) parts[name] = part
   }
-  return read === members ? members : defined(read)
+  // Copied once: it may also have many members that no schema names.
+  return Object.keys(parts).length === 0 ? members : defined({ ...members, ...parts })
 }
 
 /** The inputs of the plan on which the known part depends. */
