@@ -7,6 +7,7 @@ test.each([
   { code: 'ENOSPC', want: 'NoSpace', says: '/data/x: the disk is full (ENOSPC)' },
   { code: 'EACCES', want: 'Unexpected', says: 'permission denied for the user of the mover' },
   { code: 'EROFS', want: 'Unexpected', says: 'read-only' },
+  { code: 'EFBIG', want: 'Unexpected', says: 'takes no file as large as this' },
   { code: 'EPERM', want: 'Unexpected', says: 'permission denied for the user of the mover' },
   { code: 'EISDIR', want: 'KeyConflict', says: 'a directory where a file should be' },
   { code: 'ELOOP', want: 'Rejected', says: 'symbolic link' },

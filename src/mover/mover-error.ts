@@ -16,11 +16,12 @@ export class MoverError extends Error {
 const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>> = {
   ENOSPC: { code: 'NoSpace', text: 'the disk is full' },
   EDQUOT: { code: 'NoSpace', text: 'the quota of the disk is used up' },
-  EFBIG: { code: 'NoSpace', text: 'the file system takes no file as large as this' },
   EISDIR: { code: 'KeyConflict', text: 'there is a directory where a file should be' },
   ENOTDIR: { code: 'KeyConflict', text: 'there is a file where a directory should be' },
   ELOOP: { code: 'Rejected', text: 'there is a symbolic link; the mover does not follow links' },
-  // A fault of the node, so another node is tried: `Rejected` would be one of the source.
+  // A fault of the node, so another node is tried: `Rejected` would be one of the source. `NoSpace` would evict data for a file that fits on
+  // no disk with this file system.
+  EFBIG: { code: 'Unexpected', text: 'the file system takes no file as large as this' },
   EROFS: { code: 'Unexpected', text: 'the file system is mounted read-only' },
   EACCES: { code: 'Unexpected', text: 'permission denied for the user of the mover' },
   EPERM: { code: 'Unexpected', text: 'permission denied for the user of the mover' },
