@@ -27,6 +27,7 @@ const PRESSED = makeEvictionInput([]).node
 const OTHER_PATH = '/var/datasets/vck-resource-5c2e-0123456789abc'
 const FULL = nodeWithDisk({ root: '/var/datasets', freeBytes: 0, totalBytes: 10 ** 12, time: at(0) })
 const EVICTABLE = { evictionPolicy: 'LeastRecentlyUsed' } as const
+const RETRIED = { cause: 'Evicted', attempt: 2, failures: 1 } as const
 const RESYNC = { ...EVICTABLE, options: { resync: 'true' } }
 
 function manager(
@@ -155,8 +156,26 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
     {
-      name: 'keeps all data while the failed deletion of another namespace is retried',
+      name: 'keeps all data while a deletion of another namespace waits for its mover',
       managers: [manager('a', {}), ofTenant(manager('b', { node: 'n2' }, {}, [{ cause: 'Evicted', state: 'Queued' }]))],
+      want: undefined,
+    },
+    {
+      name: 'loses data while a failed deletion of a tenant waits for its next mover',
+      managers: [manager('a', {}), ofTenant(manager('b', { node: 'n2' }, {}, [{ ...RETRIED, state: 'Deleting' }]))],
+      want: 'default/a',
+    },
+    {
+      name: 'keeps the other data of a namespace whose failed deletion is retried',
+      managers: [manager('a', {}), manager('b', { node: 'n2' }, {}, [{ ...RETRIED, state: 'Queued' }])],
+      want: undefined,
+    },
+    {
+      name: 'keeps all data while a later mover of a failed deletion runs',
+      managers: [
+        manager('a', {}),
+        ofTenant(manager('b', { node: 'n2' }, {}, [{ ...RETRIED, state: 'Deleting', progressTime: at(-9) }])),
+      ],
       want: undefined,
     },
     { name: 'keeps data on another node', managers: [manager('a', { node: 'n2' })], want: undefined },

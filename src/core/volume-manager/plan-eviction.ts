@@ -172,15 +172,20 @@ export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined
 
 /**
  * The nodes on which no replica is evicted, since data of a VolumeManager is deleted there. A deletion that waits for a pod, a claim or an earlier
- * mover frees nothing as long as that exists, and does not count. Neither does one that failed, until it is retried.
+ * mover frees nothing as long as that exists, and does not count. Neither does one that failed, until a later mover of it runs.
  */
 export function freeingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state !== 'Failed')
+  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && !isFailing(deletion))
 }
 
 /** The nodes on which a deletion of a VolumeManager failed. Others of its namespace may fail too, for example because of a quota. */
 function failingNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && deletion.state === 'Failed')
+  return nodesOfDeletions(manager, (deletion) => isDeletion(deletion) && isFailing(deletion))
+}
+
+/** Whether a deletion failed, and no later mover of it has run. The next one may wait for its start as long as the last one. */
+function isFailing({ state, failures = 0, progressTime }: DeletionStatus): boolean {
+  return state === 'Failed' || (failures > 0 && progressTime === undefined)
 }
 
 /** Whether whole data is deleted, and no other object keeps it. */

@@ -5,7 +5,7 @@ import type { DeletionState, DeletionStatus } from '../../../api/volume-status.t
 import { listNames } from '../../../base/names.ts'
 import { MESSAGES } from '../codes.ts'
 import type { VolumeUser } from '../input.ts'
-import { REJECTED } from '../mover/observed-state.ts'
+import { type MoverFailure, overdue, REJECTED } from '../mover/observed-state.ts'
 import { fromTime } from '../time.ts'
 import {
   enter,
@@ -118,5 +118,20 @@ function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): 
   // A mover that the scheduler placed meanwhile may have written data after the deletion.
   if (mover?.kind === 'succeeded' && written)
     return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
-  return stepWork(deletion, mover?.kind === 'failed' ? { ...observed, mover: { ...mover, retry: true } } : observed)
+  const failure = mover?.kind === 'failed' ? { ...mover, retry: true } : withoutRoom(deletion, observed)
+  return stepWork(deletion, failure ? { ...observed, mover: failure } : observed)
+}
+
+/**
+ * How long a mover may wait for room on its node. Its volume chooses its resources, perhaps more than the node has. It is shorter than the time
+ * of other movers, since the mover has a slot of this node, and deletions of other tenants need it.
+ */
+const ROOM_MS = 300_000
+
+/** The failure of a mover for which its node has had no room for too long; undefined for any other. */
+function withoutRoom({ since }: DeletionStatus, { mover, now, jumps }: DeletionObservation): MoverFailure | undefined {
+  // The scheduler has not looked yet at a mover that only starts.
+  if (mover?.kind !== 'waiting' || mover.node !== undefined || mover.reason === 'Starting') return undefined
+  const waitedMs = now - (fromTime(since, jumps) ?? now)
+  return waitedMs > ROOM_MS ? overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), undefined) : undefined
 }
