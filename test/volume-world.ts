@@ -95,6 +95,8 @@ export class VolumeWorld {
   #jumps: readonly ClockJump[] = []
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** Whether the nodes have room for a mover. */
+  hasRoom: (pod: Pod) => boolean = () => true
   /** The disk of a node, as its movers report it; undefined for movers that report none. */
   disk: ((node: string) => MoverDisk) | undefined
   /** Takes the logs of movers. */
@@ -396,7 +398,7 @@ export class VolumeWorld {
   }
 
   async #schedule(pod: Pod): Promise<void> {
-    const node = [...this.store.list(nodes)]
+    const node = (this.hasRoom(pod) ? [...this.store.list(nodes)] : [])
       .filter((one) => allowsNode(pod.spec.affinity?.nodeAffinity ?? undefined, one))
       .filter((one) => toleratesNode(pod.spec.tolerations, one))
       .filter((one) => !this.movers().some((other) => isApart(pod, other, one)))

@@ -1,10 +1,16 @@
 /** Tenants that take all slots of movers, on a store in memory. */
 import { describe, expect, test } from 'vitest'
+import { keyOfObject } from '../../src/api/meta.ts'
 import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { namespaceOfMover } from '../../src/core/volume-manager/schedule/shares.ts'
 import { makeVolumeManager, nodesWith } from '../builders.ts'
 import { VolumeWorld } from '../volume-world.ts'
+
+function managerIn(namespace: string, name: string, config: Partial<VolumeConfig> = {}): VolumeManager {
+  const manager = makeVolumeManager([{ replicas: 1, ...config }], { name })
+  return { ...manager, metadata: { ...manager.metadata, namespace } }
+}
 
 describe('the slots of a cluster', () => {
   /** A cluster with two slots, and the namespace `shop` with ten VolumeManagers of the highest priority whose movers go on. */
@@ -21,10 +27,6 @@ describe('the slots of a cluster', () => {
     return world
   }
 
-  const managerIn = (namespace: string, name: string, config: Partial<VolumeConfig> = {}): VolumeManager => {
-    const manager = makeVolumeManager([{ replicas: 1, ...config }], { name })
-    return { ...manager, metadata: { ...manager.metadata, namespace } }
-  }
   const statesIn = (world: VolumeWorld, namespace: string) =>
     [...world.store.list(volumeManagers)]
       .filter(({ metadata }) => metadata.namespace === namespace)
@@ -70,6 +72,31 @@ describe('the slots of a cluster', () => {
     expect(world.violations).toEqual([])
   })
 
+  test('are held by movers without room on a node, after 5 minutes until others wait', async () => {
+    const world = await new VolumeWorld().start('n1', 'n2')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 2 } }
+    world.hasRoom = (pod) => namespaceOfMover(pod) !== 'shop'
+    for (let i = 0; i < 2; i++) await world.store.create(volumeManagers, managerIn('shop', `large-${i}`))
+    await world.settle()
+    await world.pass(1000)
+    expect(statesIn(world, 'shop').map((one) => one?.state)).toEqual(['Starting', 'Starting'])
+    for (const name of ['one', 'two']) await world.store.create(volumeManagers, managerIn('default', name))
+    await world.settle()
+    expect(statesIn(world, 'default').map((one) => one?.state)).toEqual(['Ready', 'Ready'])
+    expect(statesIn(world, 'shop')).toContainEqual(
+      expect.objectContaining({
+        state: 'Failed',
+        reason: 'PrepareTimeout',
+        message: 'did not start in time: 0 nodes are available',
+      }),
+    )
+
+    world.hasRoom = () => true
+    await world.pass(600)
+    expect(statesIn(world, 'shop').map((one) => one?.state)).toEqual(['Ready', 'Ready'])
+    expect(world.violations).toEqual([])
+  })
+
   test('are held as long as they are needed while no other namespace waits', async () => {
     const world = await busyWorld()
     await world.pass(86_400)
@@ -77,6 +104,32 @@ describe('the slots of a cluster', () => {
     expect(statesIn(world, 'shop').filter((one) => one?.preemptions)).toEqual([])
     expect(world.events.map(({ reason }) => reason)).not.toContain('MoverPreempted')
   })
+})
+
+test('deletions without room on their node delay those of others by 5 minutes only', async () => {
+  const world = await new VolumeWorld().start('n1')
+  world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 2 } }
+  const managers = [managerIn('shop', 'a'), managerIn('shop', 'b'), managerIn('default', 'c')]
+  for (const manager of managers) await world.store.create(volumeManagers, manager)
+  await world.settle()
+  expect(world.disks.size).toBe(3)
+
+  world.hasRoom = (pod) => namespaceOfMover(pod) !== 'shop'
+  const keys = managers.map(keyOfObject)
+  for (const manager of managers) {
+    await world.remove(volumeManagers, manager)
+    await world.settle(...keys)
+  }
+  expect(world.disks.size).toBe(3)
+  world.now += 310_000
+  await world.settle(...keys)
+  expect(world.disks.size).toBe(2)
+
+  world.hasRoom = () => true
+  world.now += 310_000
+  await world.settle(...keys)
+  expect(world.disks.size).toBe(0)
+  expect(world.violations).toEqual([])
 })
 
 describe('a mover on a node that does not answer', () => {

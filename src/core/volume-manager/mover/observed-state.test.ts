@@ -322,6 +322,17 @@ describe('the mover of a task', () => {
     })
   })
 
+  test('that gives its slot to another namespace before its start fails with the reason', () => {
+    expect(observe({ movers: [pending], preempted: name }).mover).toEqual({
+      kind: 'failed',
+      node: 'n1',
+      code: 'PrepareTimeout',
+      message: 'did not start in time: why',
+      retry: true,
+      nodeFault: 'maybe',
+    })
+  })
+
   test.each([
     { since: at(-60), want: 'waiting' },
     { since: at(-61), want: 'failed' },

@@ -157,8 +157,15 @@ export function observeMover(
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
   if (!pod) return { ...observed, mover: refusal === undefined ? undefined : failure(REJECTED, refusal, false) }
   const mover = moverState(pod, now - Math.max(fromTime(since, jumps) ?? now, onPresentClock(scheduledAt(pod), jumps)))
-  const isPreempted = preempted === name && mover.kind === 'running'
-  return { ...observed, mover: isPreempted ? { ...mover, kind: 'preempted' } : mover }
+  return { ...observed, mover: preempted === name ? preemptedState(mover) : mover }
+}
+
+/** The state of a mover that gives its slot to another namespace. One that waits has done nothing, so the reason of its wait is its failure. */
+function preemptedState(mover: MoverState): MoverState {
+  if (mover.kind === 'running') return { ...mover, kind: 'preempted' }
+  if (mover.kind !== 'waiting') return mover
+  // A part of the data is not left at once: another node may have no room either.
+  return { ...overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), nodeFault: 'maybe' }
 }
 
 /**

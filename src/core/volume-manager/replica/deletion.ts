@@ -13,6 +13,7 @@ import {
   isRetryDue,
   mayBeAccepted,
   type Observation,
+  ROOM_MS,
   stepWork,
   type Transition,
   untilRetry,
@@ -122,13 +123,7 @@ function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): 
   return stepWork(deletion, failure ? { ...observed, mover: failure } : observed)
 }
 
-/**
- * How long a mover may wait for room on its node. Its volume chooses its resources, perhaps more than the node has. It is shorter than the time
- * of other movers, since the mover has a slot of this node, and deletions of other tenants need it.
- */
-const ROOM_MS = 300_000
-
-/** The failure of a mover for which its node has had no room for too long; undefined for any other. */
+/** The failure of a mover for which its node has had no room for too long; undefined for any other. Other deletions need its slot. */
 function withoutRoom({ since }: DeletionStatus, { mover, now, jumps }: DeletionObservation): MoverFailure | undefined {
   // The scheduler has not looked yet at a mover that only starts.
   if (mover?.kind !== 'waiting' || mover.node !== undefined || mover.reason === 'Starting') return undefined

@@ -55,6 +55,12 @@ export function inQueue<T>(next: T, now: number): Transition<T> {
   return { next, dueAt: now + QUEUE_MS }
 }
 
+/**
+ * How long a mover for which no node has room keeps a slot that others need. Other movers have more time to start, but this one has done nothing
+ * yet. Its volume chooses its resources, perhaps more than any node has.
+ */
+export const ROOM_MS = 300_000
+
 const BACKOFF = { firstMs: 10_000, lastMs: 600_000 }
 /** A failure that only a change can repair is retried less often. */
 const PERMANENT_BACKOFF = { firstMs: 60_000, lastMs: 600_000 }

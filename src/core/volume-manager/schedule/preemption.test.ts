@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { asTask, at, makeDeletion, makeMover, makeReplica, moversOf } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { Pod } from '../../../api/pod.ts'
+import type { Pod, PodStatus } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { MoverTask } from '../mover/task.ts'
@@ -10,6 +10,7 @@ import { moverName } from '../rules/names.ts'
 import { moverToPreempt, overdueMovers, type PreemptionInput } from './preemption.ts'
 
 const RUNNING = { phase: 'Running' } as const
+const UNSCHEDULABLE: PodStatus = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False' }] }
 const withStatus = (...replicas: ReplicaStatus[]): VolumeManager =>
   makeVolumeManager([{}], { status: { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas }] } })
 
@@ -51,6 +52,18 @@ describe('a mover may be preempted', () => {
       want: false,
     },
     { name: 'not before it runs', replica: downloading({ since: at(-9999) }), pod: makeMover(), want: false },
+    {
+      name: 'after 5 minutes in which no node had room for it, however often that happened',
+      replica: makeReplica({ state: 'Starting', since: at(-301), preemptions: 9 }),
+      pod: makeMover({}, UNSCHEDULABLE),
+      want: true,
+    },
+    {
+      name: 'not before that, although no node has room',
+      replica: makeReplica({ state: 'Starting', since: at(-300) }),
+      pod: makeMover({}, UNSCHEDULABLE),
+      want: false,
+    },
     {
       name: 'not while it is being deleted',
       replica: downloading({ since: at(-9999) }),

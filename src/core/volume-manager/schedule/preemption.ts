@@ -1,13 +1,14 @@
 /**
- * Preempts movers: one that is slow, or that has run long, gives its slot to a namespace that waits and has fewer movers. Without such a
- * namespace, each mover runs until it ends.
+ * Preempts movers: one that is slow, or that has run long, gives its slot to a namespace that waits and has fewer movers. So does one for which no
+ * node has room. Without such a namespace, each mover runs until it ends.
  */
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { Present } from '../../../base/time/clock-jumps.ts'
 import type { MoverProgress } from '../input.ts'
-import { nodeOfMover } from '../mover/affinity.ts'
+import { isUnschedulable, nodeOfMover } from '../mover/affinity.ts'
 import { buildTask, findMover } from '../mover/task.ts'
+import { ROOM_MS } from '../replica/transition.ts'
 import type { VolumeSettings } from '../rules/settings.ts'
 import { fromTime } from '../time.ts'
 import { type QueueEntry, queueEntries, RANK } from './queue.ts'
@@ -29,30 +30,45 @@ export interface OverdueInput extends Present {
 }
 
 /**
- * The running movers of a VolumeManager that may be preempted. Deletions and checks are none of them: they need no server, and a check
- * begins again. An upload that is stopped loses nothing: the next one compares the files with their objects.
+ * The movers of a VolumeManager that may be preempted. Deletions and checks are none of them: they need no server, and a check begins again.
+ * An upload that is stopped loses nothing: the next one compares the files with their objects.
  */
-export function overdueMovers({ manager, movers, progress, settings, now, jumps }: OverdueInput): Pod[] {
+export function overdueMovers(input: OverdueInput): Pod[] {
+  const { manager, movers } = input
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) =>
     replicas.flatMap(({ upload, maintenance, ...replica }) => {
       const { index } = replica
       const works = [
-        ...(replica.state === 'Downloading' ? [{ ...replica, role: 'replica' as const }] : []),
+        ...(replica.state === 'Downloading' || replica.state === 'Starting'
+          ? [{ ...replica, role: 'replica' as const }]
+          : []),
         ...(upload?.state === 'Uploading' ? [{ ...upload, role: 'upload' as const }] : []),
         ...(maintenance?.state === 'Running' && maintenance.kind === 'Refresh'
           ? [{ ...maintenance, role: 'maintenance' as const }]
           : []),
       ]
-      return works.flatMap(({ role, attempt, since, preemptions = 0 }) => {
+      return works.flatMap(({ role, attempt, ...work }) => {
         const pod = findMover(manager, buildTask(manager, id, role, { index, attempt }), movers)
-        if (pod?.status?.phase !== 'Running' || pod.metadata.deletionTimestamp) return []
-        const ranMs = (now - (fromTime(since, jumps) ?? now)) / 2 ** Math.min(preemptions, MAX_DOUBLINGS)
-        const { bytesPerSecond = Number.POSITIVE_INFINITY } = progress.get(pod.metadata.name ?? '') ?? {}
-        const isSlow = ranMs >= RATE_WINDOW_MS && bytesPerSecond < settings.minBytesPerSecond
-        return isSlow || ranMs >= settings.preemptAfterSeconds * 1000 ? [pod] : []
+        return pod && isOverdue(pod, work, input) ? [pod] : []
       })
     }),
   )
+}
+
+/** Whether a mover has had its slot for long enough. One for which no node has room has done nothing, so its time is short and never doubled. */
+function isOverdue(
+  pod: Pod,
+  { since, preemptions = 0 }: { since?: string; preemptions?: number },
+  { progress, settings, now, jumps }: OverdueInput,
+): boolean {
+  if (pod.metadata.deletionTimestamp) return false
+  const sinceMs = now - (fromTime(since, jumps) ?? now)
+  if (isUnschedulable(pod)) return sinceMs > ROOM_MS
+  if (pod.status?.phase !== 'Running') return false
+  const ranMs = sinceMs / 2 ** Math.min(preemptions, MAX_DOUBLINGS)
+  const { bytesPerSecond = Number.POSITIVE_INFINITY } = progress.get(pod.metadata.name ?? '') ?? {}
+  const isSlow = ranMs >= RATE_WINDOW_MS && bytesPerSecond < settings.minBytesPerSecond
+  return isSlow || ranMs >= settings.preemptAfterSeconds * 1000
 }
 
 export interface PreemptionInput extends SharesInput {
