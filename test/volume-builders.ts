@@ -39,7 +39,7 @@ export function makeDeletionObservation(more: Partial<DeletionObservation> = {})
     nodeReady: true,
     claimed: false,
     evenInUse: false,
-    written: false,
+    writer: undefined,
     settings: VOLUME_SETTINGS,
     now: NOW,
     ...more,

@@ -29,7 +29,11 @@ export const MESSAGES = {
   InUse: (pods: string) => `in use by ${pods}`,
   Claim: () => 'its PersistentVolume and claim are being deleted',
   NodeLabel: () => 'pods that were scheduled before may still start on the node',
-  MoverRunning: () => 'a mover still writes the data',
+  // A finalizer keeps the Pod of a mover that has ended.
+  MoverRunning: (ended: string | undefined) =>
+    ended === undefined
+      ? 'a mover still writes the data'
+      : `the pod ${ended} of an earlier mover still exists; remove its finalizers if it stays`,
   NodeUnready: () => 'the node is not ready',
   // Changes that no mover can write back.
   OtherSource: () =>

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makePod, makeVolumeManager } from '../../../test/builders.ts'
 import { asTask, makeDeletion, makeMover, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import { observeVolumes } from './observe.ts'
 
 const of = (id: string, replicas = [makeReplica()]) => ({ id, nodeAffinity: {}, replicas })
@@ -47,6 +48,20 @@ test('a deletion that the plan adds is observed too', () => {
   const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1')] } })
   const [volume] = observeVolumes(makeVolumeInput({ manager, movers: [makeMover({}, {}, 'n1')] }))
 
-  expect(volume?.deletion(makeDeletion(), [])).toMatchObject({ mover: undefined, nodeReady: true, written: true })
-  expect(volume?.deletion(makeDeletion({ node: 'n9' }), [])).toMatchObject({ nodeGone: true, written: false })
+  const writer = { pod: keyOfObject(makeMover()), hasEnded: false }
+  expect(volume?.deletion(makeDeletion(), [])).toMatchObject({ mover: undefined, nodeReady: true, writer })
+  expect(volume?.deletion(makeDeletion({ node: 'n9' }), [])).toMatchObject({ nodeGone: true, writer: undefined })
+})
+
+test.each([true, false])('a mover that runs is named before one that has ended, the first: %j', (isFirst) => {
+  const manager = makeVolumeManager([{}], { status: { volumes: [of('vol1')] } })
+  const ended = asTask({ attempt: 2 }, makeMover({}, { phase: 'Failed' }, 'n1'))
+  const movers = [ended, makeMover({}, { phase: 'Running' }, 'n1')].map((pod, i) => ({
+    ...pod,
+    metadata: { ...pod.metadata, name: `mover-${i}` },
+  }))
+  const [volume] = observeVolumes(makeVolumeInput({ manager, movers: isFirst ? movers.reverse() : movers }))
+
+  const writer = { pod: expect.stringContaining('mover-1'), hasEnded: false }
+  expect(volume?.deletion(makeDeletion(), [])).toMatchObject({ writer })
 })

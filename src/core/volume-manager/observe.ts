@@ -1,5 +1,6 @@
 /** Observes the movers of a VolumeManager, and the nodes and pods that its tasks depend on: once, before any step. */
 import { NODE_ANNOTATION } from '../../api/lodestone.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import { MAX_VOLUMES } from '../../api/schemas/volume-manager.ts'
@@ -11,7 +12,8 @@ import { observeMover } from './mover/observed-state.ts'
 import { buildTask, type MoverTask, readTask } from './mover/task.ts'
 import { readNodeHealth } from './nodes/feasibility.ts'
 import { isLeftover } from './nodes/leftovers.ts'
-import { type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
+import { isEnded } from './pod-use.ts'
+import { type DataWriter, type DeletionObservation, isDeletedInUse } from './replica/deletion.ts'
 import type { DownloadObservation, NodeState } from './replica/download.ts'
 import {
   checkPhase,
@@ -70,7 +72,7 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
   const pods = [...movers.values()]
   const observer = { input, movers, mounted: podsByNode(input.users), requests: requestedMaintenance(manager) }
   const podsById = Map.groupBy(pods, ({ task }) => task.id)
-  const written = new Set(pods.flatMap(writtenPlace))
+  const writers = writersByPlace(pods)
   const volumes = manager.status?.volumes ?? []
   const replicasInAll = volumes.reduce((sum, { replicas = [] }) => sum + replicas.length, 0)
   const ids = [...(manager.spec?.volumeConfigs ?? []), ...volumes].map(({ id }) => id)
@@ -84,7 +86,7 @@ export function observeVolumes(input: VolumeManagerInput): ObservedVolume[] {
       replicasInAll,
       deletion: (deletion, after) => ({
         ...observeDeletion(observer, id, deletion, after),
-        written: written.has(placeKey(deletion)),
+        writer: writers.get(placeKey(deletion)),
       }),
     }
   })
@@ -204,7 +206,7 @@ function observeDeletion(
   id: string,
   deletion: DeletionStatus,
   replicas: readonly ReplicaStatus[],
-): Omit<DeletionObservation, 'written'> {
+): Omit<DeletionObservation, 'writer'> {
   const { input, mounted } = observer
   const { manager, nodes } = input
   const node = nodes.get(deletion.node)
@@ -227,9 +229,16 @@ function isAt({ metadata, spec }: PersistentVolume, { node, path }: DeletionStat
   return metadata.annotations?.[NODE_ANNOTATION] === node && spec?.local?.path === `${path}/data`
 }
 
-/** The node and the directory that a mover writes, as a key; empty for a mover that deletes, or that is on no node. */
-function writtenPlace({ pod, task }: MoverPod): string[] {
-  const node = pod.spec?.nodeName
-  const path = directoryOfMover(pod)
-  return task.role === 'deletion' || node === undefined || path === undefined ? [] : [placeKey({ node, path })]
+/** The movers that write data, by its node and directory: one that runs before those that have ended. */
+function writersByPlace(pods: readonly MoverPod[]): ReadonlyMap<string, DataWriter> {
+  const writers = new Map<string, DataWriter>()
+  for (const { pod, task } of pods) {
+    const node = pod.spec?.nodeName
+    const path = directoryOfMover(pod)
+    if (task.role === 'deletion' || node === undefined || path === undefined) continue
+    const place = placeKey({ node, path })
+    const writer = { pod: keyOfObject(pod), hasEnded: isEnded(pod.status) }
+    if (writers.get(place)?.hasEnded ?? true) writers.set(place, writer)
+  }
+  return writers
 }

@@ -6,6 +6,7 @@ import { type DeletionObservation, startDeleting, stepDeletion } from './deletio
 
 const RUNNING = { kind: 'running', node: 'n1' } as const
 const users = (...names: string[]) => names.map((name) => ({ pod: `default/${name}`, node: 'n1' }))
+const WRITER = { pod: 'default/m', hasEnded: false }
 const old = { since: at(-60) }
 
 interface Case {
@@ -89,21 +90,32 @@ test.each<Case>([
   {
     name: 'waits for a mover that writes the data',
     of: old,
-    observed: { written: true },
-    want: { state: 'Waiting', reason: 'MoverRunning' },
+    observed: { writer: WRITER },
+    want: { state: 'Waiting', reason: 'MoverRunning', message: 'a mover still writes the data' },
+    due: 3,
+  },
+  {
+    name: 'names the pod of an ended mover, which a finalizer keeps',
+    of: old,
+    observed: { writer: { ...WRITER, hasEnded: true } },
+    want: {
+      state: 'Waiting',
+      reason: 'MoverRunning',
+      message: 'the pod default/m of an earlier mover still exists; remove its finalizers if it stays',
+    },
     due: 3,
   },
   {
     name: 'is repeated when a mover may have written data after it',
     of: { state: 'Deleting', ...old },
-    observed: { mover: { kind: 'succeeded', node: 'n1' }, written: true },
+    observed: { mover: { kind: 'succeeded', node: 'n1' }, writer: WRITER },
     want: { state: 'Waiting', reason: 'MoverRunning', attempt: 2 },
     due: 3,
   },
   {
     name: 'waits for a node that is not ready, and not only for the movers on it',
     of: old,
-    observed: { nodeReady: false, written: true },
+    observed: { nodeReady: false, writer: WRITER },
     want: { state: 'Waiting', reason: 'NodeUnready', message: 'the node is not ready' },
     due: 60,
   },

@@ -35,8 +35,15 @@ export interface DeletionObservation extends Observation {
   claimed: boolean
   /** Whether the data may be deleted although pods use it. */
   evenInUse: boolean
-  /** Whether a mover that writes the data still exists. */
-  written: boolean
+  /** The mover that writes the data; undefined if none does. */
+  writer: DataWriter | undefined
+}
+
+/** A mover whose Pod exists, and whose task is to write data. */
+export interface DataWriter {
+  /** `namespace/name`. */
+  pod: string
+  hasEnded: boolean
 }
 
 type Step = Transition<DeletionStatus> | undefined
@@ -98,7 +105,7 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
 
 function deletionObstacle(
   { nodeLabels, since, state }: DeletionStatus,
-  { labelled, users, claimed, evenInUse, written, nodeReady, now, jumps }: DeletionObservation,
+  { labelled, users, claimed, evenInUse, writer, nodeReady, now, jumps }: DeletionObservation,
 ): { reason: string; message: string } | undefined {
   if (users.length > 0 && !evenInUse)
     return { reason: 'InUse', message: MESSAGES.InUse(listNames(users.map(({ pod }) => pod).sort(), MAX_NAMED)) }
@@ -108,16 +115,17 @@ function deletionObstacle(
   if (labelled || (isRecent && !evenInUse)) return { reason: 'NodeLabel', message: MESSAGES.NodeLabel() }
   // The pods of a node that is not ready do not end until it returns, so the node is the reason.
   if (!nodeReady) return { reason: 'NodeUnready', message: MESSAGES.NodeUnready() }
-  return written ? { reason: 'MoverRunning', message: MESSAGES.MoverRunning() } : undefined
+  if (!writer) return undefined
+  return { reason: 'MoverRunning', message: MESSAGES.MoverRunning(writer.hasEnded ? writer.pod : undefined) }
 }
 
 const MAX_NAMED = 3
 
 /** Steps a deletion with a mover. The retry delay is the same for all failures, permanent ones too: other data may need the disk. */
 function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): Step {
-  const { mover, written } = observed
+  const { mover, writer } = observed
   // A mover that the scheduler placed meanwhile may have written data after the deletion.
-  if (mover?.kind === 'succeeded' && written)
+  if (mover?.kind === 'succeeded' && writer)
     return queueOrWait({ ...deletion, attempt: deletion.attempt + 1 }, observed)
   const failure = mover?.kind === 'failed' ? { ...mover, retry: true } : withoutRoom(deletion, observed)
   return stepWork(deletion, failure ? { ...observed, mover: failure } : observed)
