@@ -895,6 +895,24 @@ describe('data that is to be deleted', () => {
     expect((await world.volume())?.deletions).toMatchObject([{ state: 'Deleting', attempt: 1 }])
   })
 
+  test('does not keep its VolumeManager while a finalizer keeps an ended mover', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    world.fate = () => 'goes on'
+    await world.deleteManager()
+    await world.settle()
+    await world.pass(10)
+    for (const { metadata } of world.movers()) {
+      const patch = { metadata: { finalizers: ['example.org/queue'] } }
+      await world.store.patch(pods, { namespace: 'default', name: metadata.name ?? '' }, patch)
+    }
+    expect(world.movers()).not.toEqual([])
+    world.fate = () => 'completes'
+    await world.settle()
+
+    expect(await world.manager()).toBeUndefined()
+  })
+
   test('is not looked for on a node that is gone', async () => {
     const world = await worldWith()
     await world.settle()

@@ -490,8 +490,18 @@ describe('the plan of a volume', () => {
     expect(orphans.map(({ spec }) => spec.nodeName)).toEqual(['n2'])
   })
 
-  test.each<{ name: string; isDeleted?: boolean; deletedPod?: boolean; node: Node; stopping: number }>([
+  interface StoppedMover {
+    name: string
+    isDeleted?: boolean
+    deletedPod?: boolean
+    phase?: 'Running' | 'Failed'
+    node: Node
+    stopping: number
+  }
+
+  test.each<StoppedMover>([
     { name: 'on a node that is ready', node: makeNode('n1'), stopping: 1 },
+    { name: 'that has ended, whose Pod a finalizer keeps', phase: 'Failed', node: makeNode('n1'), stopping: 0 },
     { name: 'on a node that does not exist', node: makeNode('n2'), stopping: 0 },
     {
       name: 'on a node that does not exist, before it is deleted',
@@ -507,17 +517,20 @@ describe('the plan of a volume', () => {
       node: makeNode('n1', { unreadySince: at(-600) }),
       stopping: 1,
     },
-  ])('waits for a deleted mover $name: $stopping', ({ isDeleted = true, deletedPod = true, node, stopping }) => {
-    const mover = makeMover({ path: '/other', index: 9 }, { phase: 'Running' }, 'n1')
-    const deletionTimestamp = at(-5)
-    const pod = { ...mover, metadata: { ...mover.metadata, ...(deletedPod && { deletionTimestamp }) } }
-    const manager = makeVolumeManager([{}], isDeleted ? { deletionTimestamp } : {})
-    const input = makeVolumeInput({ manager, nodes: [node], movers: [pod] })
+  ])(
+    'waits for a deleted mover $name: $stopping',
+    ({ isDeleted = true, deletedPod = true, phase = 'Running', node, stopping }) => {
+      const mover = makeMover({ path: '/other', index: 9 }, { phase }, 'n1')
+      const deletionTimestamp = at(-5)
+      const pod = { ...mover, metadata: { ...mover.metadata, ...(deletedPod && { deletionTimestamp }) } }
+      const manager = makeVolumeManager([{}], isDeleted ? { deletionTimestamp } : {})
+      const input = makeVolumeInput({ manager, nodes: [node], movers: [pod] })
 
-    const plan = planVolume(input, observeVolume(input), makeVolume(), isDeleted ? 'deleted' : 'present')
+      const plan = planVolume(input, observeVolume(input), makeVolume(), isDeleted ? 'deleted' : 'present')
 
-    expect([plan.orphans.length, plan.stopping.length]).toEqual([1, stopping])
-  })
+      expect([plan.orphans.length, plan.stopping.length]).toEqual([1, stopping])
+    },
+  )
 
   test('is due when the first of its replicas and deletions is', () => {
     const retry = makeReplica({ state: 'Failed', retryTime: at(20), node: undefined as never })

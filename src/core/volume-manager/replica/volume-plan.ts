@@ -10,6 +10,7 @@ import { moversAtWork } from '../mover/task.ts'
 import { allowsNode, isClosedTo, isLostNode, readNodeHealth, runsMovers } from '../nodes/feasibility.ts'
 import { skippedAt } from '../nodes/leftovers.ts'
 import type { MoverPod, ObservedVolume } from '../observe.ts'
+import { isEnded } from '../pod-use.ts'
 import { wantedReplicas } from '../rules/distribution.ts'
 import { directoryOf, nodeLabelsFor } from '../rules/names.ts'
 import { statusMessage } from '../rules/option-rules.ts'
@@ -93,9 +94,14 @@ export function planVolume(
  * Whether a mover that is to be deleted may still run. Its Pod stays until its kubelet reports the end. A node that does not exist reports
  * none, and the deletion of a VolumeManager does not wait for a node that is not ready.
  */
-function mayRun({ metadata, spec }: Pod, { manager, nodes, settings, now, jumps }: VolumeManagerInput): boolean {
+function mayRun(
+  { metadata, spec, status }: Pod,
+  { manager, nodes, settings, now, jumps }: VolumeManagerInput,
+): boolean {
   const name = spec?.nodeName
   if (name === undefined || metadata.deletionTimestamp === undefined) return true
+  // Only a finalizer keeps its Pod.
+  if (isEnded(status)) return false
   const node = nodes.get(name)
   if (node === undefined) return false
   const { deletionTimestamp } = manager.metadata
