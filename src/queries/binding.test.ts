@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeInput, makePolicy, makePolicyInput } from '../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makeInput,
+  makePolicy,
+  makePolicyInput,
+  makeSource,
+} from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
-import type { PropagationPolicy } from '../api/karmada.ts'
-import { withCurrentPolicy } from './binding.ts'
+import type { Placement, PropagationPolicy } from '../api/karmada.ts'
+import { decideBinding } from '../core/resource-binding/decide.ts'
+import { gatherBindingInput, withCurrentPolicy } from './binding.ts'
 
 const binding = makeBinding()
 const placement = { clusterAffinity: { clusterNames: ['member9'] } }
@@ -46,4 +55,23 @@ test.each([
 ])('an input without $name stays', async ({ input }) => {
   const store = await storeOf([policyWith({})])
   expect(await withCurrentPolicy(input, store)).toBe(input)
+})
+
+test.each<{ where: string; labeled: Record<string, Record<string, string>>; state: string }>([
+  { where: 'another cluster', labeled: { member1: { tier: 'gold' } }, state: 'OnHold' },
+  { where: 'no cluster', labeled: {}, state: 'Narrowed' },
+])('weights by a label that $where has decide: $state', async ({ labeled, state }) => {
+  const members = ['member1', 'member2'].map((name) => makeCluster(name, {}, { stage: 'production', ...labeled[name] }))
+  const byLabels = (matchLabels: Record<string, string>) => ({ labelSelector: { matchLabels } })
+  const placement: Placement = {
+    clusterAffinity: byLabels({ stage: 'production' }),
+    replicaScheduling: {
+      replicaSchedulingType: 'Divided',
+      replicaDivisionPreference: 'Weighted',
+      weightPreference: { staticWeightList: [{ targetCluster: byLabels({ tier: 'gold' }), weight: 1 }] },
+    },
+  }
+  const store = await storeOf([makeClaim(), makeSource(), ...members])
+  const input = gatherBindingInput(makeBinding({ placement, replicas: 2 }), undefined, { store, now: 0, jumps: [] })
+  expect(decideBinding(input).state).toBe(state)
 })

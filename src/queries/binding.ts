@@ -70,6 +70,7 @@ export function gatherBindingInput(
     ...defined({ claimsUnknown }),
     policy: policy && policyInputOf(policy),
     clusters: clusterLookup(store),
+    clusterNames: () => namesOfClusters(store),
     rules: karmadaRules,
     now,
     jumps,
@@ -131,8 +132,12 @@ function fleetPrices(matrix: TransferMatrix, store: ObjectStore): FleetPrices {
   return {
     matrix,
     clusters: (name) => store.get(clusters, undefined, name),
-    clusterNames: () => [...store.list(clusters)].map(({ metadata }) => metadata.name ?? ''),
+    clusterNames: () => namesOfClusters(store),
   }
+}
+
+function namesOfClusters(store: ObjectStore): string[] {
+  return [...store.list(clusters)].map(({ metadata }) => metadata.name ?? '')
 }
 
 /** Returns undefined if the store has no Clusters, for instance a folder without them. */

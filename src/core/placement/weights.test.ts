@@ -11,6 +11,7 @@ const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4', {
   ...leaving,
   metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
 })
+const clusterNames = () => ['m1', 'm2', 'm3', 'm4', 'm5']
 const named = (...clusterNames: string[]): ClusterAffinity => ({ clusterNames })
 const inEurope = { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } }
 const NONE = 'the static weights of the policy give its replicas to other clusters, and none to those with the data'
@@ -41,6 +42,19 @@ describe('a set of clusters', () => {
     { name: 'has no weight', placement: weighted([named('m1'), named('m2')]), names: ['m3', 'm4'], want: NONE },
     { name: 'has a weight by a selector', placement: weighted([inEurope]), names: ['m2'], want: undefined },
     { name: 'has no weight by a selector', placement: weighted([inEurope]), names: ['m3'], want: NONE },
+    {
+      name: 'has no weight by a selector, as all clusters of its group',
+      placement: weighted([inEurope]),
+      base: [named('m3', 'm4')],
+      names: ['m3'],
+      want: undefined,
+    },
+    {
+      name: 'has no weight by a selector, as all clusters that exist',
+      placement: weighted([{ labelSelector: { matchLabels: { tier: 'gold' } } }]),
+      names: ['m3'],
+      want: undefined,
+    },
     {
       name: 'has no weight as all clusters of its group',
       placement: weighted([named('m1')]),
@@ -81,7 +95,8 @@ describe('a set of clusters', () => {
       want: undefined,
     },
   ])('$name: $want', ({ placement, base = [{}], names, runsIn: targets = [], want }) => {
-    expect(weightCheck(placement, { clusters, rules: newestRules, runsIn: targets })(base, names)?.reason).toBe(want)
+    const check = weightCheck(placement, { clusters, clusterNames, rules: newestRules, runsIn: targets })
+    expect(check(base, names)?.reason).toBe(want)
   })
 
   const ELSEWHERE =
@@ -89,6 +104,7 @@ describe('a set of clusters', () => {
   test.each<{ name: string; weights: ClusterAffinity[]; base?: ClusterAffinity; refused?: string[]; want?: string }>([
     { name: 'another one by name', weights: [named('m1', 'm4')], want: ELSEWHERE },
     { name: 'another one by a selector', weights: [named('m1'), inEurope], base: named('m1', 'm2'), want: ELSEWHERE },
+    { name: 'another one by a selector that may be anywhere', weights: [named('m1'), inEurope], want: ELSEWHERE },
     { name: 'one that is not allowed', weights: [named('m1', 'm4')], base: named('m1', 'm3') },
     { name: 'no other one', weights: [named('m1')] },
     { name: 'one that refuses the workload too', weights: [named('m1', 'm4')], refused: ['m1', 'm4'] },
@@ -97,7 +113,7 @@ describe('a set of clusters', () => {
   ])('has a weight in m1, which refuses the workload, and the weights name $name', (one) => {
     const { weights, base = {}, refused = ['m1'], want } = one
     const refuses = (name: string) => (refused.includes(name) ? 'is tainted' : undefined)
-    const check = weightCheck(weighted(weights), { clusters, rules: newestRules, runsIn: [], refuses })
+    const check = weightCheck(weighted(weights), { clusters, clusterNames, rules: newestRules, runsIn: [], refuses })
     expect(check([base], ['m1', 'm3'])).toEqual(want && { kind: 'unfit', reason: want })
   })
 
@@ -202,6 +218,20 @@ describe('a workload whose policy gives all replicas to m1 and m2', () => {
     }
     const { binding } = loop(bind({ placement: groups }), [located(['m3', 'm4'])], { clusters })
     expect(binding.spec.placement?.clusterAffinities).toEqual([{ affinityName: 'b', clusterNames: ['m3'] }])
+  })
+})
+
+describe('a workload whose policy divides its replicas by the labels of clusters', () => {
+  const gold = { labelSelector: { matchLabels: { tier: 'gold' } } }
+  const placement = { ...one('m1', 'm2'), ...weighted([gold]) }
+
+  test('runs with its data if none of the clusters has the label', () => {
+    expect(loop(bind({ placement }), [located(['m1'])])).toMatchObject({ state: 'Narrowed', names: ['m1'] })
+  })
+
+  test('waits for data in another cluster than the one with the label', () => {
+    const labeled = { clusters: lookup('m1', makeCluster('m2', {}, { tier: 'gold' })) }
+    expect(loop(bind({ placement }), [located(['m1'])], labeled)).toMatchObject({ state: 'OnHold' })
   })
 })
 

@@ -20,6 +20,8 @@ interface WeightInput {
   runsIn: readonly string[]
   /** Why the scheduler refuses a cluster. Default: it accepts each one. */
   refuses?: Refusal
+  /** Returns the names of all clusters. Default: only those are known that the policy or its weights name. */
+  clusterNames?: (() => readonly string[]) | undefined
 }
 
 const acceptAll: Refusal = () => undefined
@@ -36,7 +38,7 @@ const UNWEIGHTED: WeightCheck = () => undefined
  */
 export function weightCheck(
   { replicaScheduling }: Placement,
-  { clusters, rules, runsIn, refuses = acceptAll }: WeightInput,
+  { clusters, rules, runsIn, refuses = acceptAll, clusterNames = () => [] }: WeightInput,
 ): WeightCheck {
   const { replicaDivisionPreference, weightPreference } = replicaScheduling ?? {}
   const { staticWeightList = [], dynamicWeight } = weightPreference ?? {}
@@ -65,33 +67,28 @@ export function weightCheck(
     if (!isAffordable(bySelector, names.length)) return undefined
     if (names.some((name) => accepts(name) && isWeighted(name))) return undefined
     const refused = names.filter(isWeighted)
-    return refused.length === 0 ? lackOfWeights(terms) : lackOfAcceptance(terms, names, refused)
-  }
-
-  /** For clusters without a weight. */
-  function lackOfWeights(terms: readonly ClusterAffinity[]): Misfit | undefined {
-    // A weight by selectors may be that of any cluster.
-    if (selectors.length > 0) return NO_WEIGHT
-    left -= terms.length * weighted.size
-    if (!isAffordable(terms, weighted.size)) return undefined
-    const allowed = compile(terms)
-    return [...weighted].some((name) => isAllowed(name, allowed)) ? NO_WEIGHT : undefined
-  }
-
-  /** For clusters of which the scheduler refuses those with a weight. If it refuses all that the affinity allows, it ignores the weights. */
-  function lackOfAcceptance(
-    terms: readonly ClusterAffinity[],
-    names: readonly string[],
-    refused: readonly string[],
-  ): Misfit | undefined {
-    if (!names.some(accepts)) return undefined
-    const others = new Set([...weighted, ...terms.flatMap(({ clusterNames = [] }) => clusterNames)])
-    left -= terms.length * others.size
-    if (!isAffordable([...terms, ...bySelector], others.size)) return undefined
-    const allowed = compile(terms)
-    const getsReplicas = (name: string) => isWeighted(name) && isAllowed(name, allowed) && accepts(name)
-    if (![...others].some(getsReplicas)) return undefined
+    if (refused.length === 0) return otherGetsReplicas(terms, exists) ? NO_WEIGHT : undefined
+    // If the scheduler refuses all that the affinity allows, it ignores the weights.
+    if (!names.some(accepts) || !otherGetsReplicas(terms, accepts)) return undefined
     return { kind: 'unfit', reason: `${describeRefusals(refused, refuses)}, and ${NO_OTHER_WEIGHT}` }
+  }
+
+  /** Whether another cluster that the affinity allows gets replicas by its weight. False if there are too many to compare. */
+  function otherGetsReplicas(terms: readonly ClusterAffinity[], takes: (name: string) => boolean): boolean {
+    const others = candidates(terms)
+    left -= terms.length * others.length
+    if (!isAffordable(terms, others.length)) return false
+    const allowed = compile(terms)
+    const hasWeight = (name: string) =>
+      weighted.has(name) || (isAffordable(bySelector, 1) && isAllowed(name, selectors))
+    return others.some((name) => isAllowed(name, allowed) && takes(name) && hasWeight(name))
+  }
+
+  /** The clusters that may be allowed and have a weight. A weight by selectors may be that of any cluster. */
+  function candidates(terms: readonly ClusterAffinity[]): readonly string[] {
+    if (selectors.length === 0) return [...weighted]
+    const named = terms.flatMap(({ clusterNames: own = [] }) => own)
+    return [...new Set(terms.every(hasNames) ? named : [...weighted, ...named, ...clusterNames()])]
   }
 }
 

@@ -24,6 +24,8 @@ export interface BindingInput extends Present {
   /** The policy of the binding, if Lodestone knows it. */
   policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined
+  /** Returns the names of all clusters. Default: only those are known that the policy or a claim names. */
+  clusterNames?: () => readonly string[]
   /** The price matrix with the clusters of the hub; absent without one. */
   prices?: FleetPrices | undefined
   /** The PersistentVolumeClaims that Karmada deletes in a cluster that the workload leaves. Default: none. */

@@ -173,9 +173,10 @@ export function narrowBase(
     binding,
     claims,
     clusters,
+    clusterNames,
     usesOverflow,
     rules,
-  }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'usesOverflow' | 'rules'>,
+  }: Pick<ParsedInput, 'binding' | 'claims' | 'clusters' | 'clusterNames' | 'usesOverflow' | 'rules'>,
   base: PlacementAffinity,
   constraint: DataConstraint,
 ): { placement: Placement; narrowing: Narrowing; refuses: Refusal; preferenceProblem: string | undefined } {
@@ -185,7 +186,9 @@ export function narrowBase(
   const applied = problem ? required : constraint
   const runsIn = targetClusters(binding.spec)
   const refuses = schedulingRefusal(binding.spec, clusters)
-  const weights = isDivided(binding.spec) ? weightCheck(placement, { clusters, rules, runsIn, refuses }) : undefined
+  const weights = isDivided(binding.spec)
+    ? weightCheck(placement, { clusters, clusterNames, rules, runsIn, refuses })
+    : undefined
   const narrowing = narrowPlacement({ base: placement, constraint: applied, clusters, usesOverflow, rules, weights })
   return { placement, narrowing, refuses, preferenceProblem: problem }
 }
