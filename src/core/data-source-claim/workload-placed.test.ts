@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeCluster, makeInput, unknown } from '../../../test/builders.ts'
-import { type BindingSpec, type Cluster, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
+import {
+  type BindingSpec,
+  type Cluster,
+  MANAGED_BY_LABEL,
+  type Placement,
+  type ResourceBinding,
+} from '../../api/karmada.ts'
 import { decideBinding } from '../resource-binding/decide.ts'
 import { isPlacedWarning, workloadPlaced } from './workload-placed.ts'
 
 const runsIn = (...names: string[]) => ({ clusters: names.map((name) => ({ name })) })
+const inOneCluster: Placement = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }] }
 const tainted = (name: string) => makeCluster(name, { taints: [{ key: 'k', effect: 'NoSchedule' }] })
 
 /** The binding as the loop leaves it. */
@@ -41,6 +48,22 @@ describe('a claim says of its workload that it', () => {
     {
       name: 'is scheduled with its data',
       binding: decided(runsIn('member3')),
+      want: 'True Placed: the workload is scheduled to member3',
+    },
+    {
+      name: 'is scheduled elsewhere, and where the data is that it prefers',
+      binding: decided(
+        { ...runsIn('member1'), placement: inOneCluster },
+        [located(['member3'], { enforcement: 'Preferred' })],
+        tainted('member3'),
+      ),
+      want: 'True Placed: the workload is scheduled to member1; default/sales is in member3',
+    },
+    {
+      name: 'is scheduled with the data that it prefers',
+      binding: decided({ ...runsIn('member3'), placement: inOneCluster }, [
+        located(['member3'], { enforcement: 'Preferred' }),
+      ]),
       want: 'True Placed: the workload is scheduled to member3',
     },
     {

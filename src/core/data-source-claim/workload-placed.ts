@@ -5,7 +5,7 @@ import { type ConditionState, condition, findCondition } from '../../base/condit
 import { listNames } from '../../base/names.ts'
 import { cut } from '../outcome.ts'
 import { isScaledToZero, isSuspended, occupiedClusters, schedulingFailure } from '../placement/binding-state.ts'
-import { readDecision } from '../resource-binding/annotations.ts'
+import { type LocalityAnnotation, readDecision } from '../resource-binding/annotations.ts'
 import { activeHold } from '../resource-binding/hold-not-honored.ts'
 import { narrowedClusters } from '../resource-binding/kept-to-data.ts'
 import { policyReferenceOf } from '../resource-binding/policy.ts'
@@ -19,7 +19,7 @@ const MAX_LENGTH = 1024
 /**
  * Returns the condition for the binding of the workload. Its reasons are:
  *
- * - Placed: the workload is scheduled to clusters that its narrowing allows.
+ * - Placed: the workload is scheduled to clusters that its narrowing allows. If preferred data is elsewhere, the message says where.
  * - Kept, Relaxed: as the states of a placement; the message says why. Kept also if the scheduler does not move the workload to its data.
  * - NotNarrowed: the workload is scheduled, and the claim does not choose its clusters.
  * - OnHold: the message has the cause.
@@ -79,8 +79,14 @@ function bindingPlacement(binding: ResourceBinding): { placed: boolean; reason: 
   const stays = locality.state === 'Narrowed' ? whyNotMoved(binding) : undefined
   if (stays) return { placed: true, reason: 'Kept', message: `${runsIn}; ${locality.message}; ${stays}` }
   return locality.state === 'Narrowed'
-    ? { placed: true, reason: 'Placed', message: locality.since ? `${runsIn}; ${locality.message}` : runsIn }
+    ? { placed: true, reason: 'Placed', message: isAway(locality, names) ? `${runsIn}; ${locality.message}` : runsIn }
     : { placed: true, reason: locality.state, message: `${runsIn}; ${locality.message}` }
+}
+
+/** Whether a workload waits to return to its data, or runs in a cluster without the preferred data. */
+function isAway({ since, preferred }: LocalityAnnotation, names: readonly string[]): boolean {
+  if (since !== undefined) return true
+  return preferred !== undefined && names.some((name) => !preferred.some((tier) => tier.includes(name)))
 }
 
 /**
