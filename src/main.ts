@@ -34,9 +34,16 @@ function endWith(stream: NodeJS.WriteStream, name: string): void {
     const isUnread = NO_READER.includes(error.code ?? '')
     // A server ends in order: callers are answered, and the Lease is released.
     if (isUnread && words[0] === 'serve') return ending.abort()
+    if (!isUnread && stream === process.stderr) return endUnreported()
     if (!isUnread) process.stderr.write(`lodestone: ${name}: ${error.message}\n`)
     void endProcess(1)
   })
+}
+
+/** Standard error cannot be written, for instance on a full disk. To report that there would fail again, in an endless loop. */
+function endUnreported(): void {
+  // A server loses its log, and answers.
+  if (words[0] !== 'serve') void endProcess(1)
 }
 endWith(process.stdout, 'standard output')
 endWith(process.stderr, 'standard error')

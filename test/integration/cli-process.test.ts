@@ -1,9 +1,10 @@
 /** Tests commands as processes: in a pipeline whose reader ends first, with Ctrl-C, and from another directory through npm. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectionPath } from '../../src/api/meta.ts'
@@ -62,6 +63,35 @@ describe.concurrent('without a reader of its output, a command ends without an e
     const script = '"$0" src/main.ts manifests | head -n 1'
     const { stdout, stderr } = await run('sh', ['-c', script, process.execPath])
     expect({ stdout, stderr }).toEqual({ stdout: 'apiVersion: apiextensions.k8s.io/v1\n', stderr: '' })
+  })
+})
+
+describe('with standard error on a full disk', () => {
+  const startOnFullDisk = (words: string[]) => {
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, ['src/main.ts', ...words], {
+      stdio: ['ignore', 'pipe', full],
+      env: { ...PROCESS_ENVIRONMENT, XDG_CACHE_HOME: temporaryFolder() },
+    })
+    closeSync(full)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+
+  test('a command with an error message ends', async () => {
+    expect(await once(startOnFullDisk(['chek']), 'close')).toEqual([1, null])
+  })
+
+  test('serve answers without its log, until a signal ends it', async () => {
+    const config = join(temporaryFolder(), 'lodestone.yaml')
+    writeFileSync(config, 'server: { port: 0, healthPort: 0, drainSeconds: 0 }\nlog: { format: pretty }\n')
+    const child = startOnFullDisk(['serve', '--folder', 'examples/hub', '--config', config])
+    const ended = once(child, 'close')
+    const [hints] = await once(child.stdout as Readable, 'data')
+    const [, authority] = /(localhost:\d+)\/readyz/.exec(String(hints)) ?? []
+    expect((await fetch(`http://${authority}/livez`)).status).toBe(200)
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
   })
 })
 
