@@ -64,6 +64,15 @@ describe('given settings replace the defaults', () => {
     expect(registration.excludedNamespaces).toEqual([])
   })
 
+  test.each(['::', '::1', '::ffff:127.0.0.1', 'fe80::1%eth0', '10.0.0.7', 'localhost', 'node_1.example.org.'])(
+    'the host to listen on may be %s',
+    (host) => {
+      const { server } = completeConfig({ server: { host, healthHost: host } }, FILE)
+
+      expect(server).toMatchObject({ host, healthHost: host })
+    },
+  )
+
   test('a setting without a default is added', () => {
     const { server } = completeConfig({ server: { clientCaFile: 'ca.crt' } }, FILE)
 
@@ -166,6 +175,10 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { server: { healthPort: -1 } }, want: 'server.healthPort' },
     { given: { registration: { service: { port: 0 } } }, want: 'registration.service.port' },
     { given: { server: { host: '' } }, want: 'server.host' },
+    { given: { server: { host: '127.0.0.1:80' } }, want: 'server.host' },
+    { given: { server: { host: '[::1]' } }, want: 'server.host' },
+    { given: { server: { host: 'http://localhost' } }, want: 'server.host' },
+    { given: { server: { healthHost: 'localhost:8080' } }, want: 'server.healthHost' },
     { given: { server: { maxInFlight: 0 } }, want: 'server.maxInFlight' },
     { given: { server: { maxConnections: 9 } }, want: 'server.maxConnections' },
     { given: { server: { maxBytesInFlight: '64MB' } }, want: 'server.maxBytesInFlight' },

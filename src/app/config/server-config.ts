@@ -7,11 +7,19 @@ import { field, list, optional, port, section, text } from './section.ts'
 
 const bytes = { type: 'string', pattern: BYTES.source, errorMessage: 'must be an amount of bytes such as 64Mi' }
 
+/** With a port or in brackets it is no address to listen at. Helm has this pattern only; the start has the last word. */
+const listenHost = {
+  ...text,
+  pattern:
+    '^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*(%[-.A-Za-z0-9]+)?)$',
+  errorMessage: 'must be an IP address or a host name, without a port, e.g. 10.0.0.7 or ::',
+}
+
 export const serverSection = section({
-  host: field(text, EVERY_ADDRESS, 'Address of admission, over HTTPS; `::` is every address, of IPv6 and IPv4.'),
+  host: field(listenHost, EVERY_ADDRESS, 'Address of admission, over HTTPS; `::` is every address, of IPv6 and IPv4.'),
   port: field(port, 9443, 'Port of admission; 0 selects a free one.'),
   healthHost: field(
-    text,
+    listenHost,
     EVERY_ADDRESS,
     'Address of `/livez`, `/readyz` and `/metrics`, over plain HTTP; `::` as in `host`.',
   ),
