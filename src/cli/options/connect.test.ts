@@ -288,6 +288,12 @@ describe('credentials that cannot be read:', () => {
 
   test.each([
     { given: plugin('no-such-plugin'), want: 'credential plugin no-such-plugin: it is not on the PATH' },
+    {
+      given: {
+        user: { exec: { ...plugin('no-such-plugin').user.exec, installHint: 'Install it\nfrom the portal\n' } },
+      },
+      want: 'credential plugin no-such-plugin: it is not on the PATH: Install it from the portal',
+    },
     { given: plugin('sh', '-c', 'echo one >&2; echo two >&2; exit 3'), want: 'credential plugin sh: one two' },
     { given: plugin('false'), want: 'credential plugin false: it failed' },
     { given: plugin('echo', 'none'), want: 'credential plugin echo: it did not print JSON' },

@@ -149,17 +149,24 @@ export async function contextNames(source: ConnectionSource): Promise<string[]> 
 }
 
 function credentialsError(config: KubeConfig, error: NodeJS.ErrnoException): CredentialsError {
-  const exec = config.getCurrentUser()?.exec as { command?: string } | undefined
+  const exec = config.getCurrentUser()?.exec as { command?: string; installHint?: unknown } | undefined
   const { code, syscall = '', path, message } = error
   const isMissing = code === 'ENOENT'
   let problem = firstCharacters(message.trim(), MAX_PLUGIN_MESSAGE)
-  if (isMissing) problem = syscall.startsWith('spawn') ? 'it is not on the PATH' : `${path} does not exist`
+  if (isMissing)
+    problem = syscall.startsWith('spawn') ? `it is not on the PATH${installHint(exec)}` : `${path} does not exist`
   // The message of a parser may quote the token of an auth-provider.
   if (error instanceof SyntaxError) problem = exec ? 'it did not print JSON' : 'its token cannot be read'
   // client-node reads the status without a check.
   if (exec && error instanceof TypeError) problem = NO_CREDENTIALS
   const subject = syscall === 'open' ? '' : credentialSubject(exec, config.getCurrentUser())
   return new CredentialsError(printable(`${subject}${problem || 'it failed'}`), { cause: error })
+}
+
+/** Returns how to install a missing plugin, if the kubeconfig says it. kubectl prints it too. */
+function installHint({ installHint: hint }: { installHint?: unknown } = {}): string {
+  const text = typeof hint === 'string' ? hint.trim() : ''
+  return text === '' ? '' : `: ${firstCharacters(text, MAX_PLUGIN_MESSAGE)}`
 }
 
 /** What gives the credentials of a user, for the begin of a message. */
