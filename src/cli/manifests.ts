@@ -183,7 +183,7 @@ function generated(objects: readonly K8sObject[]): string {
 function registrationInput(args: Arguments): [Config, { caBundlePem: string | undefined }] {
   const url = args.text('url')
   const config = loadConfig(args.text('config'))
-  if (url !== undefined && !URL_PATTERN.test(url)) {
+  if (url !== undefined && !(URL_PATTERN.test(url) && URL.canParse(url))) {
     throw new UsageError(`--url takes an https URL without user or query, e.g. https://10.0.0.7:9443, not ${url}`)
   }
   const target = url ? { ...config, registration: { ...config.registration, mode: 'url' as const, url } } : config

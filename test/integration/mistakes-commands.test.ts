@@ -16,6 +16,10 @@ describe('manifests', () => {
       lodestone: 'manifests --url http://10.0.0.7:9443',
       says: '--url takes an https URL without user or query, e.g. https://10.0.0.7:9443, not http://10.0.0.7:9443',
     },
+    {
+      lodestone: 'manifests --url https://10.0.0.7:94430',
+      says: '--url takes an https URL without user or query, e.g. https://10.0.0.7:9443, not https://10.0.0.7:94430',
+    },
     { lodestone: 'manifests --url', says: '--url needs a value: --url=URL' },
     { lodestone: 'manifests registration --ca @nowhere.crt', says: '--ca @nowhere.crt: no such file or directory' },
     {
