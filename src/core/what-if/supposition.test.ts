@@ -37,3 +37,8 @@ test.each<OptionText>([
 ])('--$option "$text" is no supposition', (given) => {
   expect(readSupposition(given)).toBeUndefined()
 })
+
+test('a cluster of data counts once, without the spaces beside its comma', () => {
+  const supposition = { kind: 'dataMoved', source: 'sales', clusters: ['m1', 'm2'] }
+  expect(readSupposition({ option: 'data', text: 'sales=m1, m2,m1' })).toEqual(supposition)
+})

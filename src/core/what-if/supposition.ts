@@ -79,6 +79,7 @@ function readTaint(text: string): NamedSupposition | undefined {
 /** The name of data may contain `=`, as that of a partition; a cluster has none. */
 function readData(text: string): NamedSupposition | undefined {
   const at = text.lastIndexOf('=')
-  const clusters = text.slice(at + 1).split(',')
+  const names = text.slice(at + 1).split(',')
+  const clusters = [...new Set(names.map((name) => name.trim()))]
   return at < 1 || clusters.includes('') ? undefined : { kind: 'dataMoved', source: text.slice(0, at), clusters }
 }
