@@ -11,7 +11,7 @@ import { admissionCheckLoop } from './kueue/admission-check.ts'
 import { openMultiKueueDispatcherLoop } from './kueue/multikueue-dispatcher.ts'
 import { kueueWorkloadLoop } from './kueue/workload.ts'
 import { openDataSourceLoop } from './sources/data-source.ts'
-import { dataSourceClaimLoop } from './sources/data-source-claim.ts'
+import { openDataSourceClaimLoop } from './sources/data-source-claim.ts'
 import { daemonSetLoop } from './volumes/daemon-set.ts'
 import type { MoverLogs } from './volumes/mover-logs.ts'
 import { podLoop } from './volumes/pod.ts'
@@ -44,7 +44,7 @@ export function openLoops({
   nominationRoundMs,
 }: LoopChoices): readonly ReconcileLoop[] {
   return [
-    dataSourceClaimLoop,
+    openDataSourceClaimLoop(),
     openDataSourceLoop(),
     resourceBindingLoop,
     openPropagationPolicyLoop(propagate),

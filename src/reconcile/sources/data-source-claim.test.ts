@@ -6,7 +6,7 @@ import { keyOfObject } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import type { EventAction } from '../../core/plan.ts'
 import type { ReconcileContext } from '../define.ts'
-import { dataSourceClaimLoop } from './data-source-claim.ts'
+import { openDataSourceClaimLoop } from './data-source-claim.ts'
 
 const managedFields = [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:policy': { 'f:rebalance': {} } } } }]
 const withPolicy = makeClaim({ policy: { rebalance: 'Never' } }, { managedFields, finalizers: ['lodestone.dev/claim'] })
@@ -26,10 +26,10 @@ async function run(cached: DataSourceClaim, served: DataSourceClaim) {
     now: () => NOW,
   } as unknown as ReconcileContext
   const key = keyOfObject(cached)
-  const waits = [await dataSourceClaimLoop.reconcile(key, context)]
+  const loop = openDataSourceClaimLoop()
+  const waits = [await loop.reconcile(key, context)]
   const { phase, observedGeneration } = store.get(dataSourceClaims, 'default', 'sales')?.status ?? {}
-  if (phase === undefined && observedGeneration === undefined)
-    waits.push(await dataSourceClaimLoop.reconcile(key, context))
+  if (phase === undefined && observedGeneration === undefined) waits.push(await loop.reconcile(key, context))
   return { ...defined({ phase, observedGeneration }), events: recorded.map(({ reason }) => reason), waits }
 }
 

@@ -16,59 +16,68 @@ import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
 import { reconcileUnavailable } from './deleted-definition.ts'
 
-export const dataSourceClaimLoop: ReconcileLoop = {
-  name: 'data-source-claim',
-  concurrency: 4,
-  // The loops share the write limit and the API server in proportion to their runs. Workloads wait for bindings, not for the status of claims.
-  defersTo: 'resource-binding',
-  // A source is created and answered, and a binding is narrowed and scheduled, within this time: one status tells of all of it.
-  settleMs: 100,
-  keysForChange(change, store) {
-    const { type, before, after } = change
-    const objects = [before, after].filter((object) => object !== undefined)
-    if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
-    if (type.kind === dataSources.kind) return [...claimsConcerned(change, store)].map(keyOfObject)
-    if (isBinding(type.kind))
-      return objects.flatMap((binding) => claimsOfBinding(binding as ResourceBinding, store)).map(keyOfObject)
-    return claimsRegranted(change, store).map(keyOfObject)
-  },
-  *keysForSystems(systems, store) {
-    for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
-  },
-  allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
-  async reconcile(key, { store, events, systems, clusterScopedClaims, now }) {
-    const { namespace, name } = splitObjectKey(key)
-    const claim = store.get(dataSourceClaims, namespace, name)
-    if (!claim) return undefined
-    const writers = { store, events }
-    const unavailable = await reconcileUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, writers)
-    if (unavailable) return unavailable.requeueAfterMs
-    const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
-    const source = claimSource(claim, store)
-    const input: ClaimPlanInput = {
-      claim,
-      refusal,
-      source,
-      systemKnown: systems.get(claim.spec.system) !== undefined,
-      nameHolder: source ? undefined : nameHolder(claim, store),
-      bindings: bindingsOfClaim(claim, store),
-      readsBindings: store.typesWithIndex('workload').some(({ kind }) => isBinding(kind)),
-      now: now(),
-    }
-    const plan = await withoutLoss(planClaim(input), input, store)
-    await applyPlan(writers, plan)
-    return plan.requeueAfterMs
-  },
+/** Opens the loop with its own memory. */
+export function openDataSourceClaimLoop(): ReconcileLoop {
+  /** The cached claims whose fields the API server drops, and that have had an Event of it. */
+  const warned = new WeakSet<DataSourceClaim>()
+  return {
+    name: 'data-source-claim',
+    concurrency: 4,
+    // The loops share the write limit and the API server in proportion to their runs. Workloads wait for bindings, not for the status of claims.
+    defersTo: 'resource-binding',
+    // A source is created and answered, and a binding is narrowed and scheduled, within this time: one status tells of all of it.
+    settleMs: 100,
+    keysForChange(change, store) {
+      const { type, before, after } = change
+      const objects = [before, after].filter((object) => object !== undefined)
+      if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
+      if (type.kind === dataSources.kind) return [...claimsConcerned(change, store)].map(keyOfObject)
+      if (isBinding(type.kind))
+        return objects.flatMap((binding) => claimsOfBinding(binding as ResourceBinding, store)).map(keyOfObject)
+      return claimsRegranted(change, store).map(keyOfObject)
+    },
+    *keysForSystems(systems, store) {
+      for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
+    },
+    allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
+    async reconcile(key, { store, events, systems, clusterScopedClaims, now }) {
+      const { namespace, name } = splitObjectKey(key)
+      const claim = store.get(dataSourceClaims, namespace, name)
+      if (!claim) return undefined
+      const writers = { store, events }
+      const unavailable = await reconcileUnavailable(dataSourceClaims, { namespace, name }, CLAIM_FINALIZER, writers)
+      if (unavailable) return unavailable.requeueAfterMs
+      const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
+      const source = claimSource(claim, store)
+      const input: ClaimPlanInput = {
+        claim,
+        refusal,
+        source,
+        systemKnown: systems.get(claim.spec.system) !== undefined,
+        nameHolder: source ? undefined : nameHolder(claim, store),
+        bindings: bindingsOfClaim(claim, store),
+        readsBindings: store.typesWithIndex('workload').some(({ kind }) => isBinding(kind)),
+        now: now(),
+      }
+      const plan = await withoutLoss(planClaim(input), input, store, warned)
+      await applyPlan(writers, plan)
+      return plan.requeueAfterMs
+    },
+  }
 }
-
-/** The cached claims whose fields the API server drops, and that have had an Event of it. */
-const warned = new WeakSet<DataSourceClaim>()
 
 /**
  * Changes the plan of a claim if its CRD was replaced since the claim was cached. A watch goes on then without the claims that do not change. The read
  * before each write is cheap: few claims have a policy, and their status seldom changes.
+ *
+ * @param warned a cached claim gets its Event once, and is added to it
  */
-async function withoutLoss(plan: Plan, input: ClaimPlanInput, store: ObjectStore): Promise<Plan> {
+async function withoutLoss(
+  plan: Plan,
+  input: ClaimPlanInput,
+  store: ObjectStore,
+  warned: WeakSet<DataSourceClaim>,
+): Promise<Plan> {
   const { claim } = input
   const { namespace, name = '', deletionTimestamp } = claim.metadata
   const isWritten = plan.actions.some(({ kind }) => kind === 'patch')
