@@ -37,7 +37,7 @@ function makeConfiguration(matchExpressions: LabelSelectorRequirement[], more: o
 const wanted = makeConfiguration([NAMES, ENFORCED])
 
 function selectorAfterWrite(current: WebhookConfiguration, next = wanted) {
-  const { actions } = planRegistration([{ type, wanted: next, current }])
+  const actions = planRegistration([{ type, wanted: next, current }])
   return actions.map(({ object }) => (object as Registrable).webhooks?.[0]?.namespaceSelector)
 }
 

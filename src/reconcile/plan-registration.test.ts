@@ -42,9 +42,7 @@ function stored(configuration: WebhookConfiguration): WebhookConfiguration {
 test('a missing configuration is created', () => {
   const wanted = makeConfiguration()
 
-  expect(planRegistration([{ type, wanted, current: undefined }])).toEqual({
-    actions: [{ kind: 'create', type, object: wanted }],
-  })
+  expect(planRegistration([{ type, wanted, current: undefined }])).toEqual([{ kind: 'create', type, object: wanted }])
 })
 
 describe('a correct configuration is not changed', () => {
@@ -52,14 +50,14 @@ describe('a correct configuration is not changed', () => {
     { name: 'equal', current: makeConfiguration() },
     { name: 'with fields that the API server defaults', current: stored(makeConfiguration()) },
   ])('$name', ({ current }) => {
-    expect(planRegistration([{ type, wanted: makeConfiguration(), current }])).toEqual({ actions: [] })
+    expect(planRegistration([{ type, wanted: makeConfiguration(), current }])).toEqual([])
   })
 
   test('with a caBundle of another controller, if we have none', () => {
     const wanted = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7' } }))
     const current = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7', caBundle: 'dGhlaXJz' } }))
 
-    expect(planRegistration([{ type, wanted, current }])).toEqual({ actions: [] })
+    expect(planRegistration([{ type, wanted, current }])).toEqual([])
   })
 })
 
@@ -74,7 +72,7 @@ describe('a configuration that differs is repaired', () => {
   ])('$name', ({ entry }) => {
     const wanted = makeConfiguration()
 
-    const { actions } = planRegistration([{ type, wanted, current: stored(makeConfiguration(entry)) }])
+    const actions = planRegistration([{ type, wanted, current: stored(makeConfiguration(entry)) }])
 
     expect(actions).toMatchObject([{ kind: 'update', type, object: { webhooks: wanted.webhooks } }])
   })
@@ -83,7 +81,7 @@ describe('a configuration that differs is repaired', () => {
     { name: 'an additional entry', current: makeConfiguration(makeEntry(), makeEntry({ name: 'old.lodestone.dev' })) },
     { name: 'no entries', current: { ...makeConfiguration(), webhooks: [] } },
   ])('$name', ({ current }) => {
-    const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
+    const actions = planRegistration([{ type, wanted: makeConfiguration(), current }])
 
     expect(actions).toMatchObject([{ kind: 'update', object: { webhooks: [makeEntry()] } }])
   })
@@ -91,7 +89,7 @@ describe('a configuration that differs is repaired', () => {
   test('by a write with the resourceVersion, which keeps the fields of other writers', () => {
     const current = stored(makeConfiguration(makeEntry({ timeoutSeconds: 30 })))
 
-    const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
+    const actions = planRegistration([{ type, wanted: makeConfiguration(), current }])
 
     expect(actions[0]?.object.metadata).toEqual(current.metadata)
   })
@@ -103,7 +101,7 @@ describe('a configuration that differs is repaired', () => {
       makeEntry({ name: 'b.lodestone.dev', clientConfig: { url: 'https://old', caBundle: 'dGhlaXJz' } }),
     )
 
-    const { actions } = planRegistration([{ type, wanted, current }])
+    const actions = planRegistration([{ type, wanted, current }])
 
     const written = actions[0]?.object as WebhookConfiguration | undefined
     expect(written?.webhooks?.map(({ clientConfig }) => clientConfig)).toEqual([
@@ -115,7 +113,7 @@ describe('a configuration that differs is repaired', () => {
   test('only the incorrect one is written', () => {
     const wanted = makeConfiguration()
 
-    const { actions } = planRegistration([
+    const actions = planRegistration([
       { type, wanted, current: stored(wanted) },
       { type, wanted, current: stored(makeConfiguration(makeEntry({ timeoutSeconds: 30 }))) },
     ])
@@ -126,11 +124,11 @@ describe('a configuration that differs is repaired', () => {
   test('once: after the write, the next plan is empty', () => {
     const wanted = makeConfiguration()
     const current = stored(makeConfiguration(makeEntry({ failurePolicy: 'Fail' })))
-    const { actions } = planRegistration([{ type, wanted, current }])
+    const actions = planRegistration([{ type, wanted, current }])
 
     const again = planRegistration([{ type, wanted, current: actions[0]?.object as WebhookConfiguration }])
 
-    expect(again).toEqual({ actions: [] })
+    expect(again).toEqual([])
   })
 })
 

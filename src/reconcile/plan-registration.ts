@@ -16,14 +16,12 @@ export interface RegisteredConfiguration<T extends Registrable> {
 /** Creates missing configurations and repairs those that differ. Fields of the API server or of other clients stay. */
 export function planRegistration<T extends Registrable>(
   configurations: readonly RegisteredConfiguration<T>[],
-): { actions: WriteAction[] } {
-  return {
-    actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
-      if (!current) return [{ kind: 'create', type, object: wanted }]
-      if (isCurrent(current, wanted)) return []
-      return [{ kind: 'update', type, object: merge(current, wanted) }]
-    }),
-  }
+): WriteAction[] {
+  return configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
+    if (!current) return [{ kind: 'create', type, object: wanted }]
+    if (isCurrent(current, wanted)) return []
+    return [{ kind: 'update', type, object: merge(current, wanted) }]
+  })
 }
 
 /** Repairs a policy of the API server that differs. A missing one is not created: the right to create cannot be limited to one name. */
@@ -35,20 +33,13 @@ export function planPolicy(wanted: ValidatingAdmissionPolicy, current: Validatin
 }
 
 /** Gives the configurations of another version the present CA: each version serves with the same certificates. */
-export function planCa<T extends Registrable>(
-  configurations: readonly RegisteredConfiguration<T>[],
-): { actions: WriteAction[] } {
-  return {
-    actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
-      const caBundle = registeredCaBundle(wanted)
-      if (!current?.webhooks || caBundle === undefined || hasCa(current, caBundle)) return []
-      const webhooks = current.webhooks.map((entry) => ({
-        ...entry,
-        clientConfig: { ...entry.clientConfig, caBundle },
-      }))
-      return [{ kind: 'update', type, object: { ...current, webhooks } }]
-    }),
-  }
+export function planCa<T extends Registrable>(configurations: readonly RegisteredConfiguration<T>[]): WriteAction[] {
+  return configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
+    const caBundle = registeredCaBundle(wanted)
+    if (!current?.webhooks || caBundle === undefined || hasCa(current, caBundle)) return []
+    const webhooks = current.webhooks.map((entry) => ({ ...entry, clientConfig: { ...entry.clientConfig, caBundle } }))
+    return [{ kind: 'update', type, object: { ...current, webhooks } }]
+  })
 }
 
 /** Whether the cluster has what is wanted. */

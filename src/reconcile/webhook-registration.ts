@@ -58,7 +58,8 @@ export async function readAdmissionRegistration(
 ): Promise<ReadRegistration> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
-      const type = types.find(({ kind }) => kind === configuration.kind) ?? mutatingWebhookConfigurations
+      const isValidating = configuration.kind === validatingWebhookConfigurations.kind
+      const type = isValidating ? validatingWebhookConfigurations : mutatingWebhookConfigurations
       const current = await store.read(type, undefined, configuration.metadata.name ?? '')
       return { type, wanted: configuration, current }
     }),
@@ -131,8 +132,8 @@ function compare<T extends Registrable>(
     registered: registeredAs(configurations.map(({ current }) => current)),
     isCurrent: configurations.every(({ current, wanted }) => isCurrent(current, wanted)),
     isServed: configurations.every(({ current, wanted }) => isServed(current, wanted)),
-    replace: planRegistration(configurations).actions,
-    renewCa: planCa(configurations).actions,
+    replace: planRegistration(configurations),
+    renewCa: planCa(configurations),
   }
 }
 
@@ -192,5 +193,3 @@ function missing(write: WriteAction, cause: unknown): Error {
 function isInterpreter({ type }: WriteAction): boolean {
   return type.group === interpreterWebhookConfigurations.group
 }
-
-const types = [mutatingWebhookConfigurations, validatingWebhookConfigurations]
