@@ -12,7 +12,6 @@ import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
-import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { isContentUnchanged } from '../../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
 import { type Distribution, divideNeeds, propagates } from '../../core/dependencies/needs.ts'
@@ -33,6 +32,7 @@ import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { Spacing } from '../spacing.ts'
+import { Waits } from '../waits.ts'
 
 /** Kinds that add dependencies to a workload: a change of such an object changes the dependencies of the workload. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
@@ -46,8 +46,8 @@ const ALL_DEPENDENTS: DependencyRules = { clusterScopedClaims: 'allowed', kinds:
 /** With `none`, the loop releases everything that was attached before, and reads only bindings. */
 export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
   const attaches = distribution !== 'none'
-  /** Since when each key has waited for Karmada's distributor. */
-  const waitingSince = new Map<string, number>()
+  /** For Karmada's distributor. */
+  const waits = new Waits()
   const spacing = new Spacing()
   return {
     name: 'attached-binding',
@@ -71,8 +71,6 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const named = objectOfKey(key)
       const reference = referenceOf(named)
       const stored = objectBinding(reference, store)
-      // A clock that was set back must not extend the wait.
-      const since = Math.min(waitingSince.get(key) ?? now, now)
       // Another object has the name of the binding: Karmada and its garbage collector do not let two share one.
       const isNameTaken = otherBinding(reference, store) !== undefined
       const needed = attaches && !isNameTaken ? gather(named, distribution, context) : NOTHING_NEEDED
@@ -82,11 +80,10 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
-        waitedMs: Math.max(0, now - onPresentClock(since, context.jumps?.())),
+        waitedMs: waits.waitedMs(key, { now, jumps: context.jumps?.() }),
       })
       // Before the write: if it fails, the wait goes on.
-      if (plan.requeueAfterMs === undefined) waitingSince.delete(key)
-      else waitingSince.set(key, since)
+      if (plan.requeueAfterMs === undefined) waits.end(key)
       await applyPlan(context, plan)
       return plan.requeueAfterMs
     },

@@ -11,7 +11,6 @@ import {
 } from '../../api/karmada.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
-import { onPresentClock } from '../../base/time/clock-jumps.ts'
 import { workloadsOfClaim } from '../../core/data-source-claim/keys.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
 import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
@@ -31,23 +30,20 @@ import {
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { Waits } from '../waits.ts'
 
 export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
-  /** Since when each policy has had no reason for `propagateDeps`. A claim that is replaced is deleted first. */
-  const unboundSince = new Map<string, number>()
+  /** Of policies without a reason for `propagateDeps`. A claim that is replaced is deleted first. */
+  const waits = new Waits()
 
-  /** Returns since when a policy with our `propagateDeps` has had no reason for it; undefined for any other policy. */
+  /** Returns for how long a policy with our `propagateDeps` has had no reason for it, in ms; undefined for any other policy. */
   function observe(key: string, policy: PropagationPolicy | undefined, context: ReconcileContext): number | undefined {
     const isReleased = policy && isSetByUs(policy) && !mayBeDataBound(policy, mode, context)
     if (!isReleased || propagatesVolumeClaims(policy, context.store)) {
-      unboundSince.delete(key)
+      waits.end(key)
       return undefined
     }
-    const now = context.now()
-    // A clock that was set back must not extend the wait.
-    const since = Math.min(unboundSince.get(key) ?? now, now)
-    unboundSince.set(key, since)
-    return since
+    return waits.waitedMs(key, { now: context.now(), jumps: context.jumps?.() })
   }
 
   return {
@@ -67,9 +63,9 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
     },
     async reconcile(key, context) {
       const policy = policyNamed(splitObjectKey(key), context.store)
-      const since = observe(key, policy, context)
+      const unboundMs = observe(key, policy, context)
       if (!policy) return undefined
-      const plan = planPolicy(await gather(policy, mode, since, context))
+      const plan = planPolicy(await gather(policy, mode, unboundMs, context))
       await applyPlan(context, plan)
       return plan.requeueAfterMs
     },
@@ -79,13 +75,13 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
 async function gather(
   policy: PropagationPolicy,
   mode: PropagateDepsMode,
-  unboundSince: number | undefined,
+  unboundMs: number | undefined,
   context: ReconcileContext,
 ): Promise<PolicyPlanInput> {
   const input = gatherPolicyInput(policy, policy, mode, context)
-  if (unboundSince === undefined) return input
-  const { store, now, jumps, timing = DEFAULT_TIMING } = context
-  const waitMs = Math.max(0, onPresentClock(unboundSince, jumps?.()) + timing.releaseDelayMs - now())
+  if (unboundMs === undefined) return input
+  const { store, timing = DEFAULT_TIMING } = context
+  const waitMs = Math.max(0, timing.releaseDelayMs - unboundMs)
   if (waitMs > 0) return { ...input, release: { waitMs } }
   const { namespace, name = '' } = policy.metadata
   // The cache does not have all fields.
