@@ -252,6 +252,9 @@ export const BINDING_FINALIZER = 'karmada.io/binding-controller'
 /** The maximum length of `affinityName` in Karmada's schema. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
 
+/** Both kinds of bindings. */
+export const bindingTypes: readonly ResourceType<ResourceBinding>[] = [resourceBindings, clusterResourceBindings]
+
 /** Returns the kind of the bindings in a namespace; without one, ClusterResourceBinding. */
 export function bindingTypeIn(namespace: string | undefined): ResourceType<ResourceBinding> {
   return namespace ? resourceBindings : clusterResourceBindings

@@ -13,7 +13,7 @@ import { ANY_REFERRER, dependedByLabel, karmadaDependedByLabel } from '../core/d
 import type { Workload } from '../core/dependencies/workload.ts'
 import { occupiedClusters, targetClusters } from '../core/placement/binding-state.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { bindingNamed, readObjectBinding } from './workload.ts'
+import { bindingNamed, bindingsByIndex, readObjectBinding } from './workload.ts'
 
 /** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
 export function labeledClusterBindings({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
@@ -24,8 +24,7 @@ export function labeledClusterBindings({ metadata }: ResourceBinding, store: Obj
 
 /** Returns the bindings with our label for this binding. */
 export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
-  const label = dependedByLabel(nameOfObject(binding))
-  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
+  return bindingsByIndex('dependedBy', dependedByLabel(nameOfObject(binding)), store)
 }
 
 /**

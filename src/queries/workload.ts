@@ -1,12 +1,6 @@
 /** Finds the bindings of workloads in the cache, by index or by name. */
 import type { DataSourceClaim, WorkloadReference } from '../api/data-source-claim.ts'
-import {
-  bindingTypeIn,
-  clusterResourceBindings,
-  isBinding,
-  type ResourceBinding,
-  resourceBindings,
-} from '../api/karmada.ts'
+import { bindingTypeIn, bindingTypes, isBinding, type ResourceBinding } from '../api/karmada.ts'
 import type { ObjectReference, ResourceType } from '../api/meta.ts'
 import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import { bindingName, isBindingOf } from '../core/resource-binding/derive.ts'
@@ -67,5 +61,10 @@ export function bindingNamed({ namespace, name }: ObjectName, store: ObjectStore
 
 /** Yields the bindings of both kinds. */
 export function* allBindings(store: ObjectStore): Generator<ResourceBinding, void, undefined> {
-  for (const type of [resourceBindings, clusterResourceBindings]) yield* store.list(type)
+  for (const type of bindingTypes) yield* store.list(type)
+}
+
+/** Returns the bindings of both kinds that have this key in an index. */
+export function bindingsByIndex(index: string, key: string, store: ObjectStore): ResourceBinding[] {
+  return bindingTypes.flatMap((type) => [...store.byIndex(type, index, key)])
 }

@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type DataSource, dataSources } from '../../src/api/data-source.ts'
 import {
+  bindingTypes,
   CLUSTER_BINDING_ID_LABEL,
   clusterResourceBindings,
   clusters,
@@ -168,7 +169,7 @@ async function addDuplicates(store: ObjectStore): Promise<void> {
 }
 
 function decisions(store: ObjectStore) {
-  return [resourceBindings, clusterResourceBindings].flatMap((type) =>
+  return bindingTypes.flatMap((type) =>
     [...store.list(type)].map((binding) => {
       const context = { store, now: NOW, karmadaRules: newestRules, clusterScopedClaims: 'allowed' as const }
       const { state, message, binding: decided } = decideBinding(gatherBindingInput(binding, binding, context))

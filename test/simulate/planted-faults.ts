@@ -157,9 +157,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     file: 'src/reconcile/bindings/resource-binding.ts',
     search:
-      'for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined',
+      'for (const binding of allBindings(store)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined',
     replacement:
-      'for (const binding of store.list(type)) yield concernsUs(binding, store) ? undefined : keyOfObject(binding)',
+      'for (const binding of allBindings(store)) yield concernsUs(binding, store) ? undefined : keyOfObject(binding)',
     breaks: 'leader change: the first pass of a new leader skips the workloads with claims',
     guarantees: ['hold-ends', 'comes-home'],
   },

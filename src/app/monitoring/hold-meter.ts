@@ -1,11 +1,11 @@
 /** Measures holds by reason: their number, the age of the oldest one, and those that exceeded the timeout of their claims. */
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { type HoldReason, readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
-import { bindingNamed } from '../../queries/workload.ts'
+import { allBindings, bindingNamed } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { DomainMetrics } from '../../telemetry/domain-metrics.ts'
 
@@ -48,9 +48,7 @@ export function openHoldMeter(input: HoldMeterInput): { read: () => DomainMetric
       holds.set(key, { reason: hold.reason, since, checkAt: since + GRACE_MS, isOverdue: false })
     }
   }
-  for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) update(binding, false)
-  }
+  for (const binding of allBindings(store)) update(binding, false)
   const stop = store.subscribe(({ type, before, after }) => {
     if (isBinding(type.kind)) update((after ?? before) as ResourceBinding, after === undefined)
   })

@@ -16,8 +16,8 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { secrets } from '../../api/dependencies.ts'
 import {
   type BindingSpec,
+  bindingTypes,
   clusterPropagationPolicies,
-  clusterResourceBindings,
   clusters,
   propagationPolicies,
   type ResourceBinding,
@@ -253,7 +253,7 @@ describe('a VolumeManager with content that the CRD of VCK allows', () => {
 describe('in a member, which lacks the kinds of a hub', () => {
   const hubKinds = [
     ...[dataSourceClaims, dataSources, propagationPolicies, clusterPropagationPolicies, clusters],
-    ...[resourceBindings, clusterResourceBindings],
+    ...bindingTypes,
   ]
   const other = '├─ no object of a hub is here; for its placement, explain it on the hub\n'
 

@@ -1,6 +1,6 @@
 /** The Events of Lodestone about placements that the API server still has: the history of decisions. */
 import { events } from '../../api/event.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { bindingTypes, clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DECISION_ID_LABEL } from '../../api/lodestone.ts'
 import { collectionPath, type K8sObject, plainReference, type ResourceType } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
@@ -154,7 +154,7 @@ function findWorkload(
   { apiVersion, kind = '', namespace, name = '' }: NonNullable<Event['involvedObject']>,
   store: ObjectStore,
 ): NamedObject {
-  const type = [resourceBindings, clusterResourceBindings].find((each) => each.kind === kind)
+  const type = bindingTypes.find((each) => each.kind === kind)
   const binding = type && store.get(type as ResourceType<ResourceBinding>, namespace, name)
   const { resource } = binding?.spec ?? {}
   // The cache keeps no workload of bindings without a decision.

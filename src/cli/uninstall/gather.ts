@@ -1,5 +1,5 @@
 /** Reads the objects of an API server page by page, and plans what an uninstallation removes from each. */
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { bindingTypes, type ResourceBinding } from '../../api/karmada.ts'
 import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import type { Config } from '../../app/config/config.ts'
 import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
@@ -131,7 +131,7 @@ export function isForbidden(error: unknown): error is ApiError {
 
 async function findKeptPolicies(context: UninstallContext): Promise<ReadonlyMap<string, Harm>> {
   const uses: BindingUse[] = []
-  for (const type of [resourceBindings, clusterResourceBindings]) {
+  for (const type of bindingTypes) {
     try {
       const found = await collectObjects(type, context, (object) => {
         const use = useOfBinding(object as ResourceBinding)

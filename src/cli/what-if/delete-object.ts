@@ -1,11 +1,11 @@
 /** Supposes that an object is deleted, with the binding of its workload. */
 import { dataSources } from '../../api/data-source.ts'
-import { bindingTypeIn, clusterResourceBindings, clusters, isBinding, resourceBindings } from '../../api/karmada.ts'
+import { bindingTypeIn, clusters, isBinding } from '../../api/karmada.ts'
 import { apiVersionOf, groupOf, type ObjectReference, plainReference, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { defined } from '../../base/json.ts'
 import { leaveCluster } from '../../core/what-if/suppose.ts'
-import { objectBinding } from '../../queries/workload.ts'
+import { allBindings, objectBinding } from '../../queries/workload.ts'
 import { isCached } from '../../store/any-kind.ts'
 import type { ObjectName, ObjectStore } from '../../store/store.ts'
 import { UsageError } from '../command.ts'
@@ -72,8 +72,7 @@ function dataHint(data: string, types: readonly ResourceType[], store: ObjectSto
 /** The names of all objects of these kinds: the cached ones, and the workloads that have a binding. */
 function namesOf(types: readonly ResourceType[], store: ObjectStore): ObjectName[] {
   const cached = types.filter((type) => isCached(type, store)).flatMap((type) => [...store.list(type)])
-  const bound = [resourceBindings, clusterResourceBindings]
-    .flatMap((type) => [...store.list(type)])
+  const bound = [...allBindings(store)]
     .map(({ spec: { resource } }) => resource)
     .filter(({ apiVersion, kind }) => types.some((type) => type.kind === kind && type.group === groupOf(apiVersion)))
   return [...cached.map(({ metadata: { namespace, name = '' } }) => ({ namespace, name })), ...bound]

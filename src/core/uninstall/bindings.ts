@@ -1,11 +1,10 @@
 /** Removes the traces of Lodestone from bindings: annotations, holds, attached dependencies, the finalizer and, on request, the narrowing. */
 import {
   bindingTypeIn,
-  clusterResourceBindings,
+  bindingTypes,
   type PropagationPolicy,
   policyTypeIn,
   type ResourceBinding,
-  resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX, DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
@@ -20,7 +19,7 @@ import { change, type Removal, type RemovalRule, withoutFinalizer, withoutKeys }
 
 /** @param restores whether narrowed bindings get their base affinity */
 export function bindingRules(restores: boolean): RemovalRule[] {
-  return [resourceBindings, clusterResourceBindings].map((type) => ({
+  return bindingTypes.map((type) => ({
     type,
     related: (object) => (restores ? policyOfBase(object) : undefined),
     plan: (object, policy) => planBinding(object as ResourceBinding, restores, policy as PropagationPolicy | undefined),

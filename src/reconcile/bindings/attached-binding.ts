@@ -1,13 +1,7 @@
 /** The loop of attached bindings: updates each one after a change of its dependency or of a workload that needs it. */
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
-import {
-  clusterResourceBindings,
-  DEPENDENCIES_ANNOTATION,
-  isBinding,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+import { DEPENDENCIES_ANNOTATION, isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
@@ -27,7 +21,7 @@ import {
   workloadOfBinding,
   workloadsAround,
 } from '../../queries/dependents.ts'
-import { bindingNamed, bindingsOfWorkload, objectBinding, otherBinding } from '../../queries/workload.ts'
+import { allBindings, bindingNamed, bindingsOfWorkload, objectBinding, otherBinding } from '../../queries/workload.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -55,12 +49,10 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     awaitsWebhooks: true,
     keysForChange: (change, store) => distinct(attaches ? changedKeys(change, store) : annotatedKeys(change)),
     *allKeys(store) {
-      for (const type of [resourceBindings, clusterResourceBindings]) {
-        for (const binding of store.list(type)) {
-          yield* ownKeys(binding)
-          if (attaches && propagates(binding)) yield* keysOfBinding(binding, store)
-          else yield undefined
-        }
+      for (const binding of allBindings(store)) {
+        yield* ownKeys(binding)
+        if (attaches && propagates(binding)) yield* keysOfBinding(binding, store)
+        else yield undefined
       }
     },
     async reconcile(key, context) {

@@ -2,15 +2,7 @@
  * The loop of workloads with dependencies: delays the deletion of a binding until the bindings attached to it are released. It also writes
  * `propagateDeps` into bindings, where Karmada does not write it in time.
  */
-import {
-  clusterResourceBindings,
-  isBinding,
-  isPolicy,
-  type PropagationPolicy,
-  policyTypeIn,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+import { isBinding, isPolicy, type PropagationPolicy, policyTypeIn, type ResourceBinding } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { type K8sObject, keyOfObject, objectKey, referenceOf, splitObjectKey } from '../../api/meta.ts'
 import { attachesAny, type Distribution, planDependenciesFinalizer, propagates } from '../../core/dependencies/needs.ts'
@@ -20,7 +12,7 @@ import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import { bindingPolicy } from '../../queries/binding.ts'
 import { dependentsOf, isWithinReach, workloadOfBinding } from '../../queries/dependents.ts'
-import { bindingNamed, bindingsOfWorkload } from '../../queries/workload.ts'
+import { allBindings, bindingNamed, bindingsByIndex, bindingsOfWorkload } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -40,9 +32,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
       if (after) yield* keysOf(after, store)
     },
     *allKeys(store) {
-      for (const type of [resourceBindings, clusterResourceBindings]) {
-        for (const binding of store.list(type)) yield concernsUs(binding) ? keyOfObject(binding) : undefined
-      }
+      for (const binding of allBindings(store)) yield concernsUs(binding) ? keyOfObject(binding) : undefined
     },
     async reconcile(key, context) {
       const { store } = context
@@ -91,14 +81,13 @@ function attaches(
 }
 
 /** Returns the bindings into which Karmada does not write a new `propagateDeps` of their policy in time. */
-function* keysOfPolicy(
+function keysOfPolicy(
   before: PropagationPolicy | undefined,
   after: PropagationPolicy | undefined,
   store: ObjectStore,
-): Iterable<string> {
-  if (!after || before?.spec.propagateDeps === after.spec.propagateDeps) return
-  for (const type of [resourceBindings, clusterResourceBindings])
-    yield* store.byIndex(type, 'awaitsPropagateDeps', keyOfObject(after)).map(keyOfObject)
+): string[] {
+  if (!after || before?.spec.propagateDeps === after.spec.propagateDeps) return []
+  return bindingsByIndex('awaitsPropagateDeps', keyOfObject(after), store).map(keyOfObject)
 }
 
 /** The cached policy may be older than the binding, and a release removes dependencies from members: the API server decides. */

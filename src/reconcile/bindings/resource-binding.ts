@@ -1,15 +1,7 @@
 /** The loop of bindings: repeats the decision of admission after a change of its inputs, and repairs bindings that admission missed. */
 import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
-import {
-  type Cluster,
-  clusterResourceBindings,
-  clusters,
-  isBinding,
-  isPolicy,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
+import { type Cluster, clusters, isBinding, isPolicy, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
 import { jsonEqual } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
@@ -20,7 +12,7 @@ import { gatherBindingInput, isOrphanedNow, withCurrentPolicy } from '../../quer
 import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsConcerned } from '../../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.ts'
-import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
+import { allBindings, bindingNamed, bindingsByIndex, bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
@@ -47,27 +39,16 @@ export const resourceBindingLoop: ReconcileLoop = {
       type.kind === clusters.kind &&
       !isSameForScheduler(before as Cluster | undefined, after as Cluster | undefined)
     ) {
-      return [
-        ...[resourceBindings, clusterResourceBindings].flatMap((bindings) =>
-          store.byIndex(bindings, 'waiting', ANY_CLUSTER).map(keyOfObject),
-        ),
-        ...byVolume,
-      ]
+      return [...bindingsByIndex('waiting', ANY_CLUSTER, store).map(keyOfObject), ...byVolume]
     }
     // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
     if (isPolicy(type.kind)) {
-      return objects.flatMap((policy) =>
-        [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
-          store.byIndex(bindings, 'onHoldByPolicy', keyOfObject(policy)).map(keyOfObject),
-        ),
-      )
+      return objects.flatMap((policy) => bindingsByIndex('onHoldByPolicy', keyOfObject(policy), store)).map(keyOfObject)
     }
     return byVolume
   },
   *allKeys(store) {
-    for (const type of [resourceBindings, clusterResourceBindings]) {
-      for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
-    }
+    for (const binding of allBindings(store)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
   },
   async reconcile(key, context) {
     const { store, moves, observer } = context

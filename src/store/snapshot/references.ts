@@ -1,11 +1,10 @@
 /** Finds what objects of a snapshot refer to: the labels of clusters that placements select, and the referrers of attached bindings. */
 import {
   type BindingSnapshot,
+  bindingTypes,
   clusterPropagationPolicies,
-  clusterResourceBindings,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
   propagationPolicies,
-  resourceBindings,
 } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
@@ -13,7 +12,6 @@ import { isObject, parseJson } from '../../base/json.ts'
 import { dependedByLabel } from '../../core/dependencies/names.ts'
 import type { ObjectStore } from '../store.ts'
 
-const BINDINGS = [resourceBindings, clusterResourceBindings]
 const POLICIES = [propagationPolicies, clusterPropagationPolicies]
 const PREFIXES = [DEPENDED_BY_LABEL_PREFIX, KARMADA_DEPENDED_BY_LABEL_PREFIX]
 
@@ -26,7 +24,7 @@ export function clusterLabelsInUse(store: ObjectStore): ReadonlySet<string> {
     seen.add(key)
   }
   for (const type of POLICIES) for (const { spec } of store.list(type)) addOnce(spec.placement)
-  for (const type of BINDINGS) {
+  for (const type of bindingTypes) {
     for (const { metadata, spec } of store.list(type)) {
       addOnce(spec.placement)
       const base = metadata.annotations?.[BASE_AFFINITY_ANNOTATION]
@@ -56,7 +54,7 @@ function addSelector({ matchLabels, matchExpressions }: Record<string, unknown>,
 /** Returns the referrers of attached bindings, by the hash in the labels of these. */
 export function referrersByHash(store: ObjectStore): ReadonlyMap<string, BindingSnapshot> {
   const wanted = new Set<string>()
-  for (const type of BINDINGS) {
+  for (const type of bindingTypes) {
     for (const { metadata } of store.list(type)) {
       for (const label of Object.keys(metadata.labels ?? {})) {
         const prefix = PREFIXES.find((each) => label.startsWith(each))
@@ -66,7 +64,7 @@ export function referrersByHash(store: ObjectStore): ReadonlyMap<string, Binding
   }
   const found = new Map<string, BindingSnapshot>()
   if (wanted.size === 0) return found
-  for (const type of BINDINGS) {
+  for (const type of bindingTypes) {
     for (const binding of store.list(type)) {
       const name = nameOfObject(binding)
       const hash = dependedByLabel(name).slice(DEPENDED_BY_LABEL_PREFIX.length)

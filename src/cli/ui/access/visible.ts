@@ -1,7 +1,7 @@
 /** Leaves out of the lists what a reader may not list. */
 import { dataSources } from '../../../api/data-source.ts'
 import { dataSourceClaims } from '../../../api/data-source-claim.ts'
-import { bindingTypeIn, clusterResourceBindings, clusters, resourceBindings } from '../../../api/karmada.ts'
+import { bindingTypeIn, bindingTypes, clusters } from '../../../api/karmada.ts'
 import { type ResourceType, resourceWord } from '../../../api/meta.ts'
 import { pods } from '../../../api/pod.ts'
 import { volumeManagers } from '../../../api/volume-manager.ts'
@@ -24,8 +24,7 @@ interface ListRights<Row> {
 }
 
 /** A row about a workload is read from its binding, which has the decision. */
-const bindingKinds = [resourceBindings, clusterResourceBindings]
-const waitingKinds = [...bindingKinds, pods, volumeManagers]
+const waitingKinds = [...bindingTypes, pods, volumeManagers]
 const ownKinds: Readonly<Record<string, ResourceType>> = { Pod: pods, VolumeManager: volumeManagers }
 
 function sourceOfObject({ kind, namespace }: { kind: string; namespace?: string }): Source {
@@ -35,8 +34,8 @@ function sourceOfObject({ kind, namespace }: { kind: string; namespace?: string 
 
 const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } = {
   waiting: { kinds: waitingKinds, sourceOf: ({ object }) => sourceOfObject(object) },
-  holds: { kinds: [...bindingKinds, pods], sourceOf: ({ workload }) => sourceOfObject(workload) },
-  workloads: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
+  holds: { kinds: [...bindingTypes, pods], sourceOf: ({ workload }) => sourceOfObject(workload) },
+  workloads: { kinds: bindingTypes, sourceOf: ({ workload }) => sourceOfObject(workload) },
   claims: { kinds: [dataSourceClaims], sourceOf: ({ namespace }) => ({ kind: dataSourceClaims, namespace }) },
   volumes: { kinds: [volumeManagers], sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }) },
   replicas: {
@@ -44,7 +43,7 @@ const RIGHTS: { readonly [Name in ListName]: ListRights<Lists[Name][number]> } =
     sourceOf: ({ namespace }) => ({ kind: volumeManagers, namespace }),
     reduce: withoutHiddenPods,
   },
-  moves: { kinds: bindingKinds, sourceOf: ({ workload }) => sourceOfObject(workload) },
+  moves: { kinds: bindingTypes, sourceOf: ({ workload }) => sourceOfObject(workload) },
   sources: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
   // The state of a system is that of its sources.
   systems: { kinds: [dataSources], sourceOf: () => ({ kind: dataSources }) },
