@@ -22,7 +22,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/mover/events.ts',
     'src/page/use-list.ts',
     'src/reconcile/event-recorder.ts',
-    'src/reconcile/manager.ts',
+    'src/reconcile/controller.ts',
     'src/reconcile/volumes/mover-logs.ts',
     'src/server/health.ts',
     'src/store/cache/cached-store.ts',

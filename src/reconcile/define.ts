@@ -76,7 +76,7 @@ export interface ReconcileLoop {
   observe?(change: StoreChange, store: ObjectStore): void
   /**
    * The keys to reconcile after a change. The loop yields undefined for an object that needs no run. It reads the memory, and does not change it.
-   * A change may concern a hundred thousand objects, so the manager takes the keys in slices.
+   * A change may concern a hundred thousand objects, so the controller takes the keys in slices.
    */
   keysForChange(change: StoreChange, store: ObjectStore): Iterable<string | undefined>
   /** The keys to reconcile after a change of the configuration or health of these data systems. */

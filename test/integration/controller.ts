@@ -4,9 +4,9 @@ import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permi
 import type { PlacementTiming } from '../../src/core/resource-binding/timing.ts'
 import type { WorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import type { Systems } from '../../src/locality/locality.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import type { ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'
-import { type Controller, startController } from '../../src/reconcile/manager.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 
 const NO_SYSTEMS: Systems = { get: () => undefined, subscribe: () => () => undefined }

@@ -1,8 +1,8 @@
 /** Converts the observations of the store, certificates, data systems, loops and movers into log lines and metrics. */
 import { defined } from '../../base/json.ts'
 import type { SystemsObserver } from '../../locality/observer.ts'
+import type { ControllerObserver } from '../../reconcile/controller.ts'
 import type { EventObserver } from '../../reconcile/event-recorder.ts'
-import type { ControllerObserver } from '../../reconcile/manager.ts'
 import type { MoverLogObserver } from '../../reconcile/volumes/mover-logs.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { APPLY_ROLES } from '../../store/cluster/apply-roles.ts'

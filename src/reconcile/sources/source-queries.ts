@@ -45,7 +45,7 @@ export interface FoundSource {
 /**
  * Returns the state of a source. A new query resets it, and a new configuration of the system cancels the query of the old one.
  *
- * @throws the error of a plugin that is not a `LocalityError`, once: the manager logs it and retries
+ * @throws the error of a plugin that is not a `LocalityError`, once: the controller logs it and retries
  */
 export function observeSource(
   states: SourceStates,

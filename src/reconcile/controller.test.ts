@@ -6,9 +6,9 @@ import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError, type StoreChange } from '../store/store.ts'
+import { type ControllerInput, type ControllerObserver, startController } from './controller.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openLoops } from './index.ts'
-import { type ControllerInput, type ControllerObserver, startController } from './manager.ts'
 
 const systems = { get: () => undefined, subscribe: () => () => undefined }
 const ignored = { done: () => undefined, failed: () => undefined, queryEnded: () => undefined, moved: () => undefined }
