@@ -4,7 +4,6 @@ import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { defined } from '../base/json.ts'
 import { type EventAction, eventAbout } from '../core/plan.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { endedMover, newFailures } from '../core/volume-manager/mover/measured-mover.ts'
@@ -45,52 +44,9 @@ export interface Controller {
  * Events.
  */
 export function startController(input: ControllerInput): Controller {
-  const {
-    loops,
-    store,
-    systems,
-    events,
-    clusterScopedClaims,
-    karmadaRules,
-    timing,
-    kinds,
-    matrix,
-    now,
-    jumps,
-    observer,
-  } = input
+  const { loops, store, systems, events, observer } = input
   const aborter = new AbortController()
-  const context = {
-    store,
-    systems,
-    events,
-    ...defined({ clusterScopedClaims, timing, kinds }),
-    karmadaRules,
-    matrix,
-    now,
-    jumps,
-    signal: aborter.signal,
-    moves: openMoves(input),
-    observer,
-  }
-  const queues = new Map<ReconcileLoop, Queue>(
-    loops.map((loop): [ReconcileLoop, Queue] => [
-      loop,
-      openQueue({
-        concurrency: () => (isDeferred(loop) ? 1 : loop.concurrency),
-        ...(loop.turnOf && { turnOf: (key) => loop.turnOf?.(key, store) ?? '' }),
-        run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
-        onError: (key, error, retryInMs) =>
-          void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
-        onAdd: () => observer.added?.(loop.name),
-        onDone: (_key, timing) => observer.done(loop.name, timing),
-      }),
-    ]),
-  )
-  function isDeferred({ defersTo }: ReconcileLoop): boolean {
-    const urgent = defersTo && loops.find(({ name }) => name === defersTo)
-    return urgent ? (queues.get(urgent)?.depth() ?? 0) > 0 : false
-  }
+  const queues = openQueues(input, { ...input, signal: aborter.signal, moves: openMoves(input) })
   let isOpen = input.webhooksSeen === undefined
   const hasBegun = ({ awaitsWebhooks }: ReconcileLoop) => isOpen || !awaitsWebhooks
   /** A hundred thousand keys in one slice would delay an admission request by a tenth of a second. An error stops neither other loops nor the process. */
@@ -103,49 +59,48 @@ export function startController(input: ControllerInput): Controller {
       observer.failed(loop.name, 'all keys', error, input.driftIntervalMs)
     }
   }
+  /** Each pass begins after the one before it. */
+  let passes = Promise.resolve()
+  function afterPasses(pass: () => Promise<void>): void {
+    passes = passes.then(pass)
+  }
+  function addEverything(): void {
+    afterPasses(async () => {
+      for (const loop of loops) await addInSlices(loop, () => loop.allKeys(store))
+    })
+  }
+  /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
+  function addOfSystems(names: ReadonlySet<string>): void {
+    afterPasses(async () => {
+      for (const loop of loops) await addInSlices(loop, () => loop.keysForSystems?.(names, store) ?? [])
+    })
+  }
   const unsubscribe = [
     store.subscribe((change) => {
       for (const loop of loops) {
         loop.observe?.(change, store)
         void addInSlices(loop, () => loop.keysForChange(change, store), loop.settleMs)
       }
-      if (change.after && isBinding(change.type.kind)) {
-        // The leader emits the Events for our annotations. Admission writes them but has no side effects.
-        bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
-          events.record,
-        )
-      }
+      recordDecision(change, events)
       reportMovers(change, observer)
     }),
     store.subscribeAvailability((type, unavailable) => {
       events.record(availabilityEvent(type, unavailable))
       // A decision on an object that was unknown may change, and objects of a deleted CRD may wait for a finalizer.
-      everything()
+      addEverything()
     }),
-    systems.subscribe((names) => void afterPasses(() => addOfSystems(new Set(names)))),
+    systems.subscribe((names) => addOfSystems(new Set(names))),
   ]
-  let passes = Promise.resolve()
-  const afterPasses = (pass: () => Promise<void>) => {
-    passes = passes.then(pass)
-  }
-  const everything = () => afterPasses(addEverything)
-  async function addEverything(): Promise<void> {
-    for (const loop of loops) await addInSlices(loop, () => loop.allKeys(store))
-  }
-  /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
-  async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
-    for (const loop of loops) await addInSlices(loop, () => loop.keysForSystems?.(names, store) ?? [])
-  }
   for (const unavailable of store.unavailable()) events.record(availabilityEvent(unavailable.type, unavailable))
-  const timer = setInterval(everything, input.driftIntervalMs)
-  everything()
+  const timer = setInterval(addEverything, input.driftIntervalMs)
+  addEverything()
   void input.webhooksSeen?.then((seen) => {
     if (!seen) return
     isOpen = true
-    everything()
+    addEverything()
   })
   return {
-    enqueueAll: everything,
+    enqueueAll: addEverything,
     queueStates: () => [...queues].map(([{ name }, queue]) => ({ loop: name, ...queue.state() })),
     async stop() {
       clearInterval(timer)
@@ -156,6 +111,38 @@ export function startController(input: ControllerInput): Controller {
       await passes
     },
   }
+}
+
+/** Opens the queue of each loop. */
+function openQueues(
+  { loops, store, observer }: ControllerInput,
+  context: Omit<ReconcileContext, 'enqueue'>,
+): ReadonlyMap<ReconcileLoop, Queue> {
+  const queues = new Map<ReconcileLoop, Queue>()
+  /** Whether a more urgent loop has due keys. */
+  function isDeferred({ defersTo }: ReconcileLoop): boolean {
+    const urgent = loops.find(({ name }) => name === defersTo)
+    return urgent !== undefined && (queues.get(urgent)?.depth() ?? 0) > 0
+  }
+  for (const loop of loops) {
+    const { name, turnOf } = loop
+    const queue = openQueue({
+      concurrency: () => (isDeferred(loop) ? 1 : loop.concurrency),
+      ...(turnOf && { turnOf: (key) => turnOf(key, store) }),
+      run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queue.add(other) }),
+      onError: (key, error, retryInMs) => void (isOvertaken(error) || observer.failed(name, key, error, retryInMs)),
+      onAdd: () => observer.added?.(name),
+      onDone: (_key, timing) => observer.done(name, timing),
+    })
+    queues.set(loop, queue)
+  }
+  return queues
+}
+
+/** Records the Events for our annotations in a binding. Admission writes the annotations, but has no side effects. */
+function recordDecision({ type, before, after }: StoreChange, { record }: ControllerInput['events']): void {
+  if (!after || !isBinding(type.kind)) return
+  bindingEvents(before as ResourceBinding | undefined, after as ResourceBinding).forEach(record)
 }
 
 /** Reports the failures in a new status of a VolumeManager, and movers that ended: each once, when its Pod is deleted. */
