@@ -13,6 +13,7 @@ import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
 import { mountableVolumes } from '../src/core/workload/injection/mountable-volumes.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import {
   located,
@@ -137,7 +138,7 @@ const TABLE: [name: string, size: number, open: (size: number) => Opened][] = [
       const env = range(n).map((i) => ({ name: `E${i}`, valueFrom: { secretKeyRef: { name: `s${i}`, key: 'k' } } }))
       const template = { metadata: { labels: { app: 'app' } }, spec: { containers: [{ name: 'main', env }] } }
       const deployment = makeObject('apps/v1', 'Deployment', 'app', { spec: { template } })
-      return [deployment, () => interpretDependencies(interpretWorkload(deployment), NOTHING_RELATED)]
+      return [deployment, () => interpretDependencies(interpretWorkload(deployment, SHIPPED_KINDS), NOTHING_RELATED)]
     },
   ],
   [

@@ -66,7 +66,9 @@ function needsOf({ group, kind, versions: [version] }: ScannedKind, path: string
     // A cluster-scoped SidecarSet names the namespace of its pods.
     spec: { ...spec, ...(!namespaced && { namespace: 'ns' }) },
   }
-  return interpretWorkload(object as K8sObject).dependencies.references.map((one) => `${one.kind} ${one.name}`)
+  return interpretWorkload(object as K8sObject, SHIPPED_KINDS).dependencies.references.map(
+    (one) => `${one.kind} ${one.name}`,
+  )
 }
 
 const container = { name: 'c', image: 'i', envFrom: [{ secretRef: { name: 'found' } }] }

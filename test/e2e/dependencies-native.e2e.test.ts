@@ -141,7 +141,7 @@ async function interpretedByKarmada(workload: KubeObject): Promise<DependentObje
 /** Of the object as it is stored, defaults included. */
 async function interpretedByLodestone(workload: KubeObject): Promise<string[]> {
   const stored = (await hub.read(workload)) as KubeObject
-  return sorted(interpretWorkload(stored).dependencies.references)
+  return sorted(interpretWorkload(stored, SHIPPED_KINDS).dependencies.references)
 }
 
 /** Waits for the Event that says so; Karmada records no dependencies then. */

@@ -6,7 +6,7 @@ import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { defined } from '../../base/json.ts'
 import { matchesLabels } from '../../base/selectors.ts'
-import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
+import { buildWorkloadKinds, SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { buildRelatedKinds, RELATED_KIND_NAMES } from '../workload-kinds/related-kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { referenceKeys } from './keys.ts'
@@ -38,7 +38,7 @@ function workload(...templates: Template[]): Workload {
           metadata,
           spec: { tasks: pods.map((template) => ({ template })) },
         }
-  return interpretWorkload(object)
+  return interpretWorkload(object, SHIPPED_KINDS)
 }
 
 function service(name: string, selector?: Record<string, string>) {
@@ -52,12 +52,15 @@ function service(name: string, selector?: Record<string, string>) {
 
 function ingress(name: string, to: string, ...tls: string[]): Workload {
   const spec = { defaultBackend: { service: { name: to } }, tls: tls.map((secretName) => ({ secretName })) }
-  return interpretWorkload({
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'Ingress',
-    metadata: { name, namespace: 'shop' },
-    spec,
-  } as K8sObject)
+  return interpretWorkload(
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { name, namespace: 'shop' },
+      spec,
+    } as K8sObject,
+    SHIPPED_KINDS,
+  )
 }
 
 /** The objects in the namespace `shop`. */
@@ -146,12 +149,15 @@ test('a workload depends on the objects that it names', () => {
 test('only KServe reads the Secrets of a ServiceAccount besides its pull Secrets', () => {
   const spec = { predictor: { serviceAccountName: 'reader' } }
   const metadata = { name: 'iris', namespace: 'shop' }
-  const service = interpretWorkload({
-    apiVersion: 'serving.kserve.io/v1beta1',
-    kind: 'InferenceService',
-    metadata,
-    spec,
-  } as K8sObject)
+  const service = interpretWorkload(
+    {
+      apiVersion: 'serving.kserve.io/v1beta1',
+      kind: 'InferenceService',
+      metadata,
+      spec,
+    } as K8sObject,
+    SHIPPED_KINDS,
+  )
   const app = workload({ spec: { serviceAccountName: 'reader' } })
   const around = { accounts: [{ ...account('reader', 'pull'), secrets: [{ name: 's3' }, {}] }] }
   expect(dependencies(service, around)).toEqual(['Secret shop/pull', 'Secret shop/s3', 'ServiceAccount shop/reader'])
@@ -259,12 +265,15 @@ describe('claims for data', () => {
   })
 
   test('of any namespace are listed for a cluster-scoped workload', () => {
-    const volume = interpretWorkload({
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: 'pv' },
-      spec: { csi: { nodeStageSecretRef: { name: 's', namespace: 'storage' } } },
-    } as K8sObject)
+    const volume = interpretWorkload(
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: 'pv' },
+        spec: { csi: { nodeStageSecretRef: { name: 's', namespace: 'storage' } } },
+      } as K8sObject,
+      SHIPPED_KINDS,
+    )
     expect(dependencies(volume, { claims: [claim('any', 'other')], served: [dataSourceClaims.kind] })).toEqual([
       'DataSourceClaim other/any',
       'Secret storage/s',
@@ -296,7 +305,7 @@ describe('objects that each cluster creates for itself are no dependencies', () 
     const spec = { sparkConfigMap: CA, imagePullSecrets: [TOKEN], driver: { serviceAccount: 'default' } }
     const metadata = { name: 'app', namespace: 'shop' }
     const app = { apiVersion: 'sparkoperator.k8s.io/v1beta2', kind: 'SparkApplication', metadata, spec }
-    expect(dependencies(interpretWorkload(app))).toEqual([])
+    expect(dependencies(interpretWorkload(app, SHIPPED_KINDS))).toEqual([])
   })
 
   test('if lodestone.dev/depends-on names it; the other items stay', () => {
@@ -306,9 +315,9 @@ describe('objects that each cluster creates for itself are no dependencies', () 
     ]
     const annotations = { 'lodestone.dev/depends-on': JSON.stringify(items) }
     const metadata = { name: 'app', namespace: 'shop', annotations }
-    expect(dependencies(interpretWorkload({ apiVersion: 'apps/v1', kind: 'Deployment', metadata }))).toEqual([
-      'ConfigMap shop/settings',
-    ])
+    expect(
+      dependencies(interpretWorkload({ apiVersion: 'apps/v1', kind: 'Deployment', metadata }, SHIPPED_KINDS)),
+    ).toEqual(['ConfigMap shop/settings'])
   })
 
   test('if another dependency names it', () => {
@@ -394,12 +403,15 @@ describe('the ServiceAccount default', () => {
 
 describe('a StatefulSet', () => {
   const statefulSet = (spec: object): Workload =>
-    interpretWorkload({
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata: { name: 'web', namespace: 'shop' },
-      spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec },
-    } as K8sObject)
+    interpretWorkload(
+      {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata: { name: 'web', namespace: 'shop' },
+        spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec },
+      } as K8sObject,
+      SHIPPED_KINDS,
+    )
 
   test.each([
     { kind: 'LLMInferenceService', path: (tier: object) => ({ kvCacheOffloading: { secondary: [tier] } }) },
@@ -410,12 +422,15 @@ describe('a StatefulSet', () => {
     { kind: 'LLMInferenceServiceConfig', path: (tier: object) => ({ kvCacheOffloading: { secondary: [tier] } }) },
   ])('of KServe, a $kind needs the claims of its cache of keys and values', ({ kind, path }) => {
     const workload = (pvc: object) =>
-      interpretWorkload({
-        apiVersion: 'serving.kserve.io/v1alpha2',
-        kind,
-        metadata: { name: 'chat', namespace: 'ns' },
-        spec: path({ fileSystem: { pvc } }),
-      } as K8sObject)
+      interpretWorkload(
+        {
+          apiVersion: 'serving.kserve.io/v1alpha2',
+          kind,
+          metadata: { name: 'chat', namespace: 'ns' },
+          spec: path({ fileSystem: { pvc } }),
+        } as K8sObject,
+        SHIPPED_KINDS,
+      )
     const named = workload({ ref: { name: 'cache' } })
     const cloned = workload({ spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'warm' } } })
 
@@ -429,12 +444,15 @@ describe('a StatefulSet', () => {
     const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
     const spec = { volumeClaimPolicies: [{ templates: [{ metadata: { name: 'data' }, spec: { dataSource } }] }] }
     const metadata = { name: 'app', namespace: 'shop' }
-    const jobs = interpretWorkload({
-      apiVersion: 'jobset.x-k8s.io/v1alpha2',
-      kind: 'JobSet',
-      metadata,
-      spec,
-    } as K8sObject)
+    const jobs = interpretWorkload(
+      {
+        apiVersion: 'jobset.x-k8s.io/v1alpha2',
+        kind: 'JobSet',
+        metadata,
+        spec,
+      } as K8sObject,
+      SHIPPED_KINDS,
+    )
     expect(dependencies(jobs)).toEqual(['PersistentVolumeClaim shop/golden'])
   })
 
@@ -562,17 +580,20 @@ describe('an object of an enabled kind', () => {
       spec: { template: { spec } },
     }
     expect(dependencies(interpretWorkload(raw, buildWorkloadKinds([], enabled)))).toEqual(want)
-    expect(dependencies(interpretWorkload(raw))).toEqual([])
+    expect(dependencies(interpretWorkload(raw, SHIPPED_KINDS))).toEqual([])
   })
 })
 
 test('objects that the annotation declares are dependencies, unless it is invalid', () => {
   const withAnnotation = (text: string) =>
-    interpretWorkload({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/depends-on': text } },
-    } as K8sObject)
+    interpretWorkload(
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/depends-on': text } },
+      } as K8sObject,
+      SHIPPED_KINDS,
+    )
   expect(dependencies(withAnnotation('[{"kind":"Secret","name":"a"},{"kind":"ConfigMap","name":"b"}]'))).toEqual([
     'ConfigMap shop/b',
     'Secret shop/a',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { dependencyKey, referenceKeys } from './keys.ts'
 import { interpretWorkload } from './workload.ts'
 
@@ -41,7 +42,7 @@ test('a workload is indexed by every object that it names, with VolumeManagers',
       ],
     },
   }
-  expect(referenceKeys(interpretWorkload(object))).toEqual([
+  expect(referenceKeys(interpretWorkload(object, SHIPPED_KINDS))).toEqual([
     'v1/PersistentVolumeClaim/shop/golden',
     'v1/Secret/shop/pull',
     'v1/ServiceAccount/shop/sa',

@@ -71,8 +71,8 @@ describe('dependencies', () => {
   test('do not depend on the order of lists', () => {
     fc.assert(
       fc.property(job, fc.array(fc.integer(), { minLength: 1, maxLength: 9 }), (spec, order) => {
-        expect(JSON.stringify(interpretWorkload(volcanoJob(shuffled(spec, order))).dependencies)).toBe(
-          JSON.stringify(interpretWorkload(volcanoJob(spec)).dependencies),
+        expect(JSON.stringify(interpretWorkload(volcanoJob(shuffled(spec, order)), SHIPPED_KINDS).dependencies)).toBe(
+          JSON.stringify(interpretWorkload(volcanoJob(spec), SHIPPED_KINDS).dependencies),
         )
       }),
     )
@@ -83,10 +83,10 @@ describe('dependencies', () => {
       fc.property(job, (spec) => {
         const raw = volcanoJob(spec)
         const before = structuredClone(raw)
-        const dependencies = interpretDependencies(interpretWorkload(raw), NOTHING_RELATED)
+        const dependencies = interpretDependencies(interpretWorkload(raw, SHIPPED_KINDS), NOTHING_RELATED)
         const keys = dependencies.map(dependencyKey)
         expect(keys).toEqual([...new Set(keys)].sort())
-        expect(interpretDependencies(interpretWorkload(raw), NOTHING_RELATED)).toEqual(dependencies)
+        expect(interpretDependencies(interpretWorkload(raw, SHIPPED_KINDS), NOTHING_RELATED)).toEqual(dependencies)
         expect(raw).toEqual(before)
       }),
     )
@@ -95,9 +95,9 @@ describe('dependencies', () => {
   test('of an extended workload include those of the original one', () => {
     fc.assert(
       fc.property(job, template, (spec, added) => {
-        const less = interpretDependencies(interpretWorkload(volcanoJob(spec)), NOTHING_RELATED)
+        const less = interpretDependencies(interpretWorkload(volcanoJob(spec), SHIPPED_KINDS), NOTHING_RELATED)
         const more = { ...spec, tasks: [...spec.tasks, { template: added }] }
-        expect(interpretDependencies(interpretWorkload(volcanoJob(more)), NOTHING_RELATED)).toEqual(
+        expect(interpretDependencies(interpretWorkload(volcanoJob(more), SHIPPED_KINDS), NOTHING_RELATED)).toEqual(
           expect.arrayContaining(less),
         )
       }),
@@ -128,7 +128,7 @@ test.each(SHIPPED_KINDS.all)('a $type.kind of any shape is read without an error
   fc.assert(
     fc.property(anything, anything, (metadata, spec) => {
       const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject
-      const { dependencies } = interpretWorkload(raw)
+      const { dependencies } = interpretWorkload(raw, SHIPPED_KINDS)
       for (const reference of [...dependencies.references, ...dependencies.furtherReferences]) {
         expect(reference.name ?? reference.labelSelector).toBeTruthy()
       }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
+import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { interpretWorkload, podVolumeAnnotations, workloadWithVolumesOnly } from './workload.ts'
 
 function deployment(template: unknown, more: object = {}): K8sObject {
@@ -12,7 +13,7 @@ test('a workload is reduced to identity, metadata and dependencies', () => {
     { metadata: { labels: { app: 'x' } }, spec: { serviceAccountName: 'sa' } },
     { status: { replicas: 1 } },
   )
-  const workload = interpretWorkload(raw)
+  const workload = interpretWorkload(raw, SHIPPED_KINDS)
   expect(workload).toEqual({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -31,7 +32,10 @@ test('a workload is reduced to identity, metadata and dependencies', () => {
 })
 
 test('an object of a kind that is not interpreted has no dependencies', () => {
-  const { dependencies } = interpretWorkload({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
+  const { dependencies } = interpretWorkload(
+    { ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' },
+    SHIPPED_KINDS,
+  )
   expect(dependencies).toEqual({
     references: [],
     furtherReferences: [],
@@ -51,7 +55,9 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
       volumes: [{ configMap: { name: 'z' } }, { persistentVolumeClaim: { claimName: 'p' } }],
     },
   })
-  expect(interpretWorkload(raw).dependencies.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+  expect(
+    interpretWorkload(raw, SHIPPED_KINDS).dependencies.references.map(({ kind, name }) => `${kind} ${name}`),
+  ).toEqual([
     'ConfigMap z',
     'PersistentVolumeClaim p',
     'Secret a',
@@ -64,13 +70,13 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
 
 test('the namespace in a pod template does not count', () => {
   const raw = deployment({ metadata: { namespace: 'other' }, spec: { serviceAccountName: 'sa' } })
-  expect(interpretWorkload(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
+  expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })
 
 test('the claim that an ephemeral volume clones is a reference that Karmada lacks', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
-  expect(interpretWorkload(raw).dependencies).toMatchObject({
+  expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies).toMatchObject({
     references: [],
     furtherReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
   })
@@ -82,7 +88,7 @@ describe('the templates of PersistentVolumeClaims', () => {
 
   test('of a StatefulSet are no dependencies, and are known by name', () => {
     const raw = { ...deployment({}), kind: 'StatefulSet', spec: { template, volumeClaimTemplates: templates } }
-    const workload = interpretWorkload(raw)
+    const workload = interpretWorkload(raw, SHIPPED_KINDS)
     expect(workload.dependencies).toMatchObject({ references: [], claimTemplates: ['data', 'log'] })
     expect(workloadWithVolumesOnly(workload).dependencies.claimTemplates).toEqual(['data', 'log'])
   })
@@ -90,7 +96,7 @@ describe('the templates of PersistentVolumeClaims', () => {
   test('of a runtime are those of other workloads', () => {
     const spec = { template: { spec: { volumeClaimPolicies: [{ templates }] } } }
     const raw = { ...deployment({}), apiVersion: 'trainer.kubeflow.org/v1alpha1', kind: 'TrainingRuntime', spec }
-    expect(interpretWorkload(raw).dependencies).not.toHaveProperty('claimTemplates')
+    expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies).not.toHaveProperty('claimTemplates')
   })
 })
 
@@ -114,13 +120,15 @@ describe('the labels of pods', () => {
   ])('$name', ({ templates, want }) => {
     const spec = { tasks: templates.map((template) => ({ template })) }
     const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', spec }
-    expect(interpretWorkload(raw).dependencies.podLabels).toEqual(want)
+    expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies.podLabels).toEqual(want)
   })
 })
 
 test('a Pod has labels of its own', () => {
   const metadata = { name: 'p', namespace: 'shop', labels: { app: 'x' } }
-  expect(interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.podLabels).toEqual([{ app: 'x' }])
+  expect(interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }, SHIPPED_KINDS).dependencies.podLabels).toEqual([
+    { app: 'x' },
+  ])
 })
 
 describe('the annotation lodestone.dev/volumes', () => {
@@ -135,15 +143,15 @@ describe('the annotation lodestone.dev/volumes', () => {
     { text: 5, want: [] },
   ])('$text names $want', ({ text, want }) => {
     const raw = deployment({ metadata: { annotations: { 'lodestone.dev/volumes': text } } })
-    expect(interpretWorkload(raw).dependencies.volumeManagers).toEqual(want)
+    expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies.volumeManagers).toEqual(want)
   })
 
   test('is read in Pods and pod templates only', () => {
     const metadata = { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } }
-    expect(interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.volumeManagers).toEqual([
-      'sales',
-    ])
-    expect(interpretWorkload(deployment({}, { metadata })).dependencies.volumeManagers).toEqual([])
+    expect(
+      interpretWorkload({ apiVersion: 'v1', kind: 'Pod', metadata }, SHIPPED_KINDS).dependencies.volumeManagers,
+    ).toEqual(['sales'])
+    expect(interpretWorkload(deployment({}, { metadata }), SHIPPED_KINDS).dependencies.volumeManagers).toEqual([])
   })
 })
 
@@ -161,7 +169,7 @@ test('the backends of an Ingress are the Services of its rules and its default',
       ],
     },
   }
-  expect(interpretWorkload(raw).dependencies.backends).toEqual(['api', 'fallback', 'web'])
+  expect(interpretWorkload(raw, SHIPPED_KINDS).dependencies.backends).toEqual(['api', 'fallback', 'web'])
 })
 
 test('a limited number of sets of pod labels is compared with Services', () => {
@@ -172,7 +180,7 @@ test('a limited number of sets of pod labels is compared with Services', () => {
     metadata: { name: 'flow', namespace: 'shop' },
     spec: { templates: steps },
   }
-  expect(interpretWorkload(workflow).dependencies.podLabels).toHaveLength(100)
+  expect(interpretWorkload(workflow, SHIPPED_KINDS).dependencies.podLabels).toHaveLength(100)
 })
 
 describe('the annotations that request volumes are', () => {
@@ -208,12 +216,12 @@ describe('the annotations that request volumes are', () => {
       found: [],
     },
   ])('$name', ({ raw, found }) => {
-    expect(podVolumeAnnotations(raw)).toEqual(found)
+    expect(podVolumeAnnotations(raw, SHIPPED_KINDS)).toEqual(found)
   })
 })
 
 test('a snapshot has neither the requests of volumes nor the controller of a workload', () => {
-  const workload = interpretWorkload(deployment({}))
+  const workload = interpretWorkload(deployment({}), SHIPPED_KINDS)
   const controller = { apiVersion: 'example.com/v1', kind: 'App', name: 'app' }
   expect(workloadWithVolumesOnly({ ...workload, controller, volumeRequests: ['{"name":"a"}'] })).toEqual(
     workloadWithVolumesOnly(workload),

@@ -5,7 +5,7 @@ import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined, isObject, parseJson, sortedUnique, without } from '../../base/json.ts'
 import { isName, openPaths, stringsAt, valuesAt } from '../../base/json-path.ts'
-import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+import type { WorkloadKind, WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from '../workload-kinds/references.ts'
 import { parseDependsOn } from './depends-on.ts'
 import { podLabelsOf } from './pod-labels.ts'
@@ -72,7 +72,7 @@ export function workloadWithVolumesOnly<T extends Workload>(workload: T): T {
 }
 
 /** Returns the annotations that request volumes for the pods of an object, sorted and without duplicates. `"false"` excludes a template. */
-export function podVolumeAnnotations(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): string[] {
+export function podVolumeAnnotations(raw: K8sObject, kinds: WorkloadKinds): string[] {
   const kind = kinds.find(raw.apiVersion, raw.kind)
   if (!kind) return []
   const valuesIn = openPaths(raw)
@@ -97,7 +97,7 @@ export function volumesAnnotationOf(metadata: unknown): string[] {
  * Returns the object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, and neither does a kind that
  * is not in the table. It throws nothing for an object that an API server accepted.
  */
-export function interpretWorkload(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): Workload {
+export function interpretWorkload(raw: K8sObject, kinds: WorkloadKinds): Workload {
   const { apiVersion, kind, metadata } = raw
   const interpreted = kinds.find(apiVersion, kind)
   return {

@@ -61,20 +61,23 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
     want: { preferred: [['c1', 'c2', 'c3']] },
   },
 ])('$name', ({ claims, want }) => {
-  expect([combineClaims(claims), combineClaims(claims.toReversed())]).toEqual([want, want])
+  expect([combineClaims(claims, undefined), combineClaims(claims.toReversed(), undefined)]).toEqual([want, want])
 })
 
 test('the clusters of a single required claim are shared, with their compiled form', () => {
   const clusters = ['c1', 'c2']
   const claim: ClaimAnswer = { ...located([]), answer: { kind: 'located', clusters, bytes: undefined } }
-  expect(combineClaims([claim]).required).toBe(clusters)
+  expect(combineClaims([claim], undefined).required).toBe(clusters)
 })
 
 describe('more preferred clusters than the limit', () => {
   const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `c${from + i}`)
 
   test('of one claim are cut', () => {
-    const { preferred = [] } = combineClaims([located(names(1000, 1001 + MAX_PREFERRED_CLUSTERS), preferredTerms)])
+    const { preferred = [] } = combineClaims(
+      [located(names(1000, 1001 + MAX_PREFERRED_CLUSTERS), preferredTerms)],
+      undefined,
+    )
     expect(preferred).toEqual([names(1000, 1000 + MAX_PREFERRED_CLUSTERS)])
   })
 
@@ -82,8 +85,8 @@ describe('more preferred clusters than the limit', () => {
     const [one, other] = [names(1000, 1500), names(1500, 1001 + MAX_PREFERRED_CLUSTERS)]
     const claims = [located(one, preferredTerms), located(other, preferredTerms)]
     const want = [names(1000, 1000 + MAX_PREFERRED_CLUSTERS)]
-    expect(combineClaims(claims).preferred).toEqual(want)
-    expect(combineClaims(claims.toReversed()).preferred).toEqual(want)
+    expect(combineClaims(claims, undefined).preferred).toEqual(want)
+    expect(combineClaims(claims.toReversed(), undefined).preferred).toEqual(want)
   })
 })
 

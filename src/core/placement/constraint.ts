@@ -21,7 +21,7 @@ export interface DataConstraint {
  * Combines all located claims; their order does not matter. Claims that are not located add nothing. A preference of Cost or Time without prices
  * counts as Bytes.
  */
-export function combineClaims(claims: readonly ClaimAnswer[], prices?: FleetPrices): DataConstraint {
+export function combineClaims(claims: readonly ClaimAnswer[], prices: FleetPrices | undefined): DataConstraint {
   const required: (readonly string[])[] = []
   const preferred: { clusters: readonly string[]; bytes: number }[] = []
   for (const { enforcement, answer } of claims) {

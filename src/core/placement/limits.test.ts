@@ -174,7 +174,7 @@ describe('preferred data', () => {
     const claims = names(40).map((name, i) =>
       located([name], { claim: `default/${name}`, enforcement: 'Preferred', bytes: 1000 - i }),
     )
-    const { preferred = [] } = combineClaims(claims)
+    const { preferred = [] } = combineClaims(claims, undefined)
     expect(preferred).toHaveLength(MAX_TIERS)
     expect(preferred.at(-1)).toHaveLength(40 - MAX_TIERS + 1)
   })
@@ -184,7 +184,7 @@ describe('preferred data', () => {
       located(names(3000), { claim: 'default/a', enforcement: 'Preferred', bytes: 1 }),
       located(['c2999'], { claim: 'default/b', enforcement: 'Preferred', bytes: 1 }),
     ]
-    const { preferred = [] } = combineClaims(claims)
+    const { preferred = [] } = combineClaims(claims, undefined)
     expect(preferred[0]).toEqual(['c2999'])
     expect(preferred.flat()).toHaveLength(MAX_PREFERRED_CLUSTERS)
   })

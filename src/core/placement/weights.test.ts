@@ -13,6 +13,7 @@ const clusters = lookup('m1', makeCluster('m2', { region: 'eu' }), 'm3', 'm4', {
 })
 const clusterNames = () => ['m1', 'm2', 'm3', 'm4', 'm5']
 const named = (...clusterNames: string[]): ClusterAffinity => ({ clusterNames })
+const acceptAll = () => undefined
 const inEurope = { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } }
 const NONE = 'the static weights of the policy give its replicas to other clusters, and none to those with the data'
 
@@ -95,8 +96,8 @@ describe('a set of clusters', () => {
       want: undefined,
     },
   ])('$name: $want', ({ placement, base = [{}], names, runsIn: targets = [], want }) => {
-    const check = weightCheck(placement, { clusters, clusterNames, rules: newestRules, runsIn: targets })
-    expect(check(base, names)?.reason).toBe(want)
+    const input = { clusters, clusterNames, rules: newestRules, runsIn: targets, refuses: acceptAll }
+    expect(weightCheck(placement, input)(base, names)?.reason).toBe(want)
   })
 
   const ELSEWHERE =
@@ -132,13 +133,15 @@ describe('a set of clusters', () => {
       clusters: counted,
       rules: newestRules,
       runsIn: [],
+      refuses: acceptAll,
     })
     for (let group = 0; group < 1000; group++) check([named(`z${group}`)], [`z${group}`])
     expect(lookUps).toBeLessThan(500_000)
   })
 
   test('is not compared if Clusters cannot be read', () => {
-    const check = weightCheck(weighted([named('m1')]), { clusters: undefined, rules: newestRules, runsIn: [] })
+    const input = { clusters: undefined, rules: newestRules, runsIn: [], refuses: acceptAll }
+    const check = weightCheck(weighted([named('m1')]), input)
     expect(check([{}], ['m3'])).toBeUndefined()
   })
 })

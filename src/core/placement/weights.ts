@@ -18,13 +18,11 @@ interface WeightInput {
   rules: KarmadaRules
   /** The clusters in which the workload runs. They keep it. */
   runsIn: readonly string[]
-  /** Why the scheduler refuses a cluster. Default: it accepts each one. */
-  refuses?: Refusal
+  /** Why the scheduler refuses a cluster. */
+  refuses: Refusal
   /** Returns the names of all clusters. Default: only those are known that the policy or its weights name. */
   clusterNames?: (() => readonly string[]) | undefined
 }
-
-const acceptAll: Refusal = () => undefined
 
 const UNWEIGHTED: WeightCheck = () => undefined
 
@@ -38,7 +36,7 @@ const UNWEIGHTED: WeightCheck = () => undefined
  */
 export function weightCheck(
   { replicaScheduling }: Placement,
-  { clusters, rules, runsIn, refuses = acceptAll, clusterNames = () => [] }: WeightInput,
+  { clusters, rules, runsIn, refuses, clusterNames = () => [] }: WeightInput,
 ): WeightCheck {
   const { replicaDivisionPreference, weightPreference } = replicaScheduling ?? {}
   const { staticWeightList = [], dynamicWeight } = weightPreference ?? {}

@@ -110,14 +110,14 @@ test.each<{ name: string; other: ClaimAnswer[]; same: boolean }>([
   },
 ])('a ranking is from the same as one with $name: $same', ({ other, same }) => {
   const digests = [[sales({ preference: 'Cost' })], other, other.toReversed()].map(
-    (claims) => combineClaims(claims).rankedFrom,
+    (claims) => combineClaims(claims, undefined).rankedFrom,
   )
   expect(digests.map((digest) => digest === digests[0])).toEqual([true, same, same])
 })
 
 test('without prices, Cost and Time are Bytes', () => {
   const preferences: PreferenceFigure[] = ['Cost', 'Time']
-  expect(preferences.map((preference) => combineClaims([sales({ preference })]).preferred)).toEqual([
+  expect(preferences.map((preference) => combineClaims([sales({ preference })], undefined).preferred)).toEqual([
     [['paris']],
     [['paris']],
   ])

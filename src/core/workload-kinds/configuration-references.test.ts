@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { K8sObject } from '../../api/meta.ts'
 import { interpretWorkload } from '../dependencies/workload.ts'
+import { SHIPPED_KINDS } from './kinds.ts'
 
 function namesIn(apiVersion: string, kind: string, spec: object, annotations?: Record<string, string>): string[] {
   const object = {
@@ -9,7 +10,9 @@ function namesIn(apiVersion: string, kind: string, spec: object, annotations?: R
     metadata: { name: 'w', namespace: 'ns', ...(annotations && { annotations }) },
     spec,
   }
-  return interpretWorkload(object as K8sObject).dependencies.references.map((one) => `${one.kind} ${one.name}`)
+  return interpretWorkload(object as K8sObject, SHIPPED_KINDS).dependencies.references.map(
+    (one) => `${one.kind} ${one.name}`,
+  )
 }
 
 describe('the configuration of Spark names objects', () => {

@@ -45,7 +45,7 @@ function interpret({ apiVersion, kind, spec }: Row) {
     kind,
     metadata: defined({ name: 'w', namespace: namespaced ? 'ns' : undefined }),
   }
-  return interpretWorkload({ ...object, spec } as K8sObject).dependencies
+  return interpretWorkload({ ...object, spec } as K8sObject, SHIPPED_KINDS).dependencies
 }
 
 function expectInterpreted(row: Row): void {
@@ -749,7 +749,7 @@ describe('a configured kind', () => {
     expect(references.map(({ kind, name }) => `${kind} ns/${name}`).sort()).toEqual(
       [...allOf('a'), 'Secret ns/key'].sort(),
     )
-    expect(interpretWorkload(object).dependencies.references).toEqual([])
+    expect(interpretWorkload(object, SHIPPED_KINDS).dependencies.references).toEqual([])
   })
 
   test('has pods if it has templates or metadata of pods', () => {
