@@ -32,6 +32,7 @@ import { kueueKinds } from '../src/store/kinds/kueue.ts'
 import { OverlayStore } from '../src/store/overlay-store.ts'
 import { ConflictError, NamespaceTerminatingError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
 import { NOW } from './builders.ts'
+import { loopSettings } from './loop-settings.ts'
 
 export const VOLUME_SETTINGS: VolumeSettings = {
   allowedRoots: ['/var/datasets'],
@@ -518,6 +519,7 @@ export class VolumeWorld {
 
   #context(): ReconcileContext {
     return {
+      ...loopSettings,
       store: this.#mortal(),
       events: { record: (event) => void this.events.push(event) },
       now: () => this.now,

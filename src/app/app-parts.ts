@@ -15,10 +15,9 @@ import { allWebhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import type { ClientCa } from './client-ca.ts'
 import type { Config } from './config/config.ts'
+import { configuredDecisions } from './config/decision-settings.ts'
 import type { LiveConfig } from './config/live-config.ts'
-import { placementTiming } from './config/placement-config.ts'
 import { configuredLimits } from './config/server-config.ts'
-import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
 import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import { startElection } from './election.ts'
 import { type FeaturesInput, openFeatureReport } from './features.ts'
@@ -84,17 +83,16 @@ export function openAdmissionServer({
     const { certPem: cert, keyPem: key } = certificates.current()
     return defined({ cert, key, clientCa: clientCa.current() })
   }
+  const { kinds, ...decisions } = configuredDecisions(config)
   const server = buildServer({
-    webhooks: allWebhooks(configuredWorkloadKinds(config)),
+    webhooks: allWebhooks(kinds),
     interpreter,
     store,
     now: wallClock.now,
     jumps: wallClock.jumps,
     propagateDeps: config.dependencies.propagate,
-    clusterScopedClaims: config.claims.clusterScoped,
+    ...decisions,
     karmadaRules: karmada.rules,
-    timing: placementTiming(config.placement),
-    matrix: configuredTransferMatrix(config),
     loopsEnabled: config.loops.enabled,
     volumes: () => {
       const { volumes } = live.current()

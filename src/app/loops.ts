@@ -18,11 +18,9 @@ import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Config, isDispatcher } from './config/config.ts'
+import { configuredDecisions } from './config/decision-settings.ts'
 import type { LiveConfig } from './config/live-config.ts'
-import { placementTiming } from './config/placement-config.ts'
 import { systemsSource } from './config/systems-config.ts'
-import { configuredTransferMatrix } from './config/transfer-costs-config.ts'
-import { configuredWorkloadKinds } from './config/workload-kinds-config.ts'
 import { type LeadershipState, startElection } from './election.ts'
 import type { KarmadaVersion } from './karmada.ts'
 import type { Leadership } from './leader.ts'
@@ -72,6 +70,7 @@ export async function startLoops({
   wallClock,
 }: LoopsInput): Promise<() => Promise<void>> {
   const { now, jumps } = wallClock
+  const decisions = configuredDecisions(config)
   const systems = await openSystems(
     defined({
       source: systemsSource(config.systems, store),
@@ -80,7 +79,7 @@ export async function startLoops({
     }),
   )
   const logFailure = openFailureLog(log, now)
-  const domainMetrics = openDomainMetrics({ store, clusterScopedClaims: config.claims.clusterScoped, now })
+  const domainMetrics = openDomainMetrics({ store, clusterScopedClaims: decisions.clusterScopedClaims, now })
   metrics.observeDomain(domainMetrics.read)
   /** The namespace of the Lease is that of Lodestone. */
   function volumeSettings(): VolumeSettings {
@@ -109,11 +108,8 @@ export async function startLoops({
       store: whileLeader(store),
       events,
       systems,
-      clusterScopedClaims: config.claims.clusterScoped,
-      timing: placementTiming(config.placement),
-      kinds: configuredWorkloadKinds(config),
+      ...decisions,
       karmadaRules: karmada.rules,
-      matrix: configuredTransferMatrix(config),
       now,
       jumps,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
@@ -124,11 +120,8 @@ export async function startLoops({
     const unsubscribe = [live, karmada].map((source) => source.subscribe(() => controller.enqueueAll()))
     const stopNarrowingClock = startNarrowingClock({
       store,
-      clusterScopedClaims: config.claims.clusterScoped,
-      matrix: configuredTransferMatrix(config),
+      ...decisions,
       karmadaRules: karmada.rules,
-      timing: placementTiming(config.placement),
-      kinds: configuredWorkloadKinds(config),
       now,
       observe: (seconds) => metrics.narrowingSeconds.observe(seconds),
     })

@@ -9,31 +9,24 @@ import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { selects } from '../core/propagation-policy/select.ts'
+import type { PartialDecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { isOrphaned } from '../core/resource-binding/rules/orphaned.ts'
-import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { FleetPrices } from '../core/transfer-cost/rank.ts'
-import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { volumeClaimsTakenAlong } from './attached.ts'
 import { workloadOfBinding } from './dependents.ts'
-import { type ClusterScope, claimsFor } from './permission.ts'
+import { claimsFor } from './permission.ts'
 import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
 
-interface BindingContext extends Present {
+/** What the decision on a binding reads besides the binding. */
+export interface BindingContext extends Present, PartialDecisionSettings {
   store: ObjectStore
-  clusterScopedClaims?: ClusterScope
-  /** The waiting times of scheduled workloads; the defaults if absent. */
-  timing?: PlacementTiming | undefined
-  /** The table of workload kinds; the shipped one if absent. */
-  kinds?: WorkloadKinds | undefined
   /** The rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: KarmadaRules | undefined
-  /** The price matrix, if one is configured. */
-  matrix?: TransferMatrix | undefined
 }
 
 interface BindingOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {

@@ -24,12 +24,10 @@ import {
 } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined, jsonEqual, sortedUnique } from '../base/json.ts'
-import type { Present } from '../base/time/clock-jumps.ts'
 import { earliest } from '../base/time/earliest.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
-import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { type CheckInput, openChecks } from '../core/kueue/decide-check.ts'
 import { isDataCheck } from '../core/kueue/plan-admission-check.ts'
 import { jobsOf, lacksJob, managersIn, reservedSince, volumeAnnotationsOf } from '../core/kueue/workload-state.ts'
@@ -38,26 +36,16 @@ import { type BindingDecision, decideBinding } from '../core/resource-binding/de
 import { bindingName, deriveBinding } from '../core/resource-binding/derive.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { requeueAfter } from '../core/resource-binding/plan.ts'
-import type { PlacementTiming } from '../core/resource-binding/timing.ts'
 import { volumesState } from '../core/workload/gate/volumes-state.ts'
-import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { isCached } from '../store/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
-import { gatherBindingInput } from './binding.ts'
+import { type BindingContext, gatherBindingInput } from './binding.ts'
 import { workloadTypeOf } from './dependents.ts'
-import { type ClusterScope, claimsRegranted } from './permission.ts'
+import { claimsRegranted } from './permission.ts'
 import { matchedPolicy } from './policy.ts'
 import { claimsConcerned } from './source.ts'
 import { isHub, volumeManagersOf } from './volumes.ts'
 import { bindingsOfWorkload } from './workload.ts'
-
-export interface KueueContext extends Present {
-  store: ObjectStore
-  clusterScopedClaims?: ClusterScope
-  timing?: PlacementTiming | undefined
-  kinds?: WorkloadKinds | undefined
-  karmadaRules?: KarmadaRules | undefined
-}
 
 /** The input of the decision on a Workload, and the ms until it changes by time alone. */
 export interface GatheredCheck {
@@ -66,7 +54,7 @@ export interface GatheredCheck {
 }
 
 /** Gathers the input of the decision on a Workload. The decisions on its jobs are those of admission on their bindings. */
-export function gatherCheckInput(workload: KueueWorkload, context: KueueContext): GatheredCheck {
+export function gatherCheckInput(workload: KueueWorkload, context: BindingContext): GatheredCheck {
   const { store } = context
   const inHub = isHub(store)
   const jobs = inHub ? jobsOwning(workload, store) : jobsAround(workload, store)
@@ -323,7 +311,7 @@ function placementInputs(
   job: WorkloadReference,
   workload: KueueWorkload,
   locatesVolumes: boolean,
-  { store, ...present }: KueueContext,
+  { store, ...present }: BindingContext,
 ): BindingInput[] {
   const options = locatesVolumes ? {} : { volumes: [] }
   const gather = (binding: ResourceBinding) => gatherBindingInput(binding, binding, { store, ...present }, options)

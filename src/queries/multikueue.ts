@@ -19,12 +19,11 @@ import { decideBinding } from '../core/resource-binding/decide.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { requeueAfter } from '../core/resource-binding/plan.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
-import { gatherBindingInput } from './binding.ts'
+import { type BindingContext, gatherBindingInput } from './binding.ts'
 import {
   bareBinding,
   isOfMultiKueue,
   jobsAround,
-  type KueueContext,
   whyDataUnknown,
   whyJobUnknown,
   withHold,
@@ -43,7 +42,7 @@ export interface GatheredNomination {
 /** Gathers the input of the decision on a nomination; undefined if MultiKueue does not wait for one. */
 export function gatherNomination(
   workload: KueueWorkload,
-  context: KueueContext,
+  context: BindingContext,
   roundMs: number,
 ): GatheredNomination | undefined {
   const { store } = context
@@ -71,7 +70,7 @@ export function gatherNomination(
 }
 
 /** The ms for which the nominated clusters could have had the Workload. A tier that no cluster could take has had no chance. */
-function waitForCopiesMs(times: readonly string[] | undefined, { now, jumps }: KueueContext): number {
+function waitForCopiesMs(times: readonly string[] | undefined, { now, jumps }: BindingContext): number {
   return times === undefined ? 0 : now - Math.max(...times.map((time) => onPresentClock(Date.parse(time), jumps)))
 }
 
@@ -120,7 +119,7 @@ function placementInput(
   job: WorkloadReference,
   workers: readonly WorkerCluster[],
   since: string,
-  context: KueueContext,
+  context: BindingContext,
 ): BindingInput {
   const bare = bareBinding(job)
   const binding: ResourceBinding = { ...bare, spec: { ...bare.spec, placement: placementOfWorkers(workers) } }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { makeClaim, makeVolumeManager } from '../../test/builders.ts'
+import { loopSettings } from '../../test/loop-settings.ts'
 import { storeOf } from '../../test/stores.ts'
 import { makeMover, makeReplica } from '../../test/volume-builders.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
@@ -20,6 +21,7 @@ async function start(
 ) {
   const store = await storeOf()
   const controller = startController({
+    ...loopSettings,
     loops,
     store,
     systems,

@@ -1,34 +1,23 @@
 /** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
 import type { ClockJump } from '../base/time/clock-jumps.ts'
-import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
+import type { DecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import type { NotHonored } from '../core/resource-binding/hold-not-honored.ts'
-import type { PlacementTiming } from '../core/resource-binding/timing.ts'
-import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { CountedFailure, EndedMover } from '../core/volume-manager/mover/measured-mover.ts'
 import type { Eviction } from '../core/volume-manager/plan-eviction.ts'
-import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import type { Systems } from '../locality/locality.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
 import type { MoveLimit } from './move-limit.ts'
 
-export interface ReconcileContext extends Writers {
+export interface ReconcileContext extends Writers, DecisionSettings {
   systems: Systems
-  /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
-  clusterScopedClaims?: ClusterScopedClaims
-  /** The waiting times of scheduled workloads; the defaults if absent. */
-  timing?: PlacementTiming
-  /** The table of workload kinds; the shipped one if absent. */
-  kinds?: WorkloadKinds
-  /** The price matrix, if one is configured. */
-  matrix?: TransferMatrix | undefined
-  /** The current rules of the connected Karmada; the strictest if absent. */
-  karmadaRules?: (() => KarmadaRules | undefined) | undefined
+  /** The current rules of the connected Karmada; the strictest apply while they are unknown. */
+  karmadaRules: () => KarmadaRules | undefined
   /** Milliseconds since the epoch. */
   now: () => number
-  /** The jumps of the clock of `now`; none if absent. */
-  jumps?: (() => readonly ClockJump[]) | undefined
+  /** The jumps of the clock of `now`. */
+  jumps: () => readonly ClockJump[]
   signal: AbortSignal
   /** Adds a key to the queue of this loop, for example after a background task has ended. */
   enqueue(key: string): void

@@ -7,15 +7,12 @@ import { type DecodedReview, decodeReview, encodeResponse } from '../core/admiss
 import { ANY_KIND, type GatherContext, type Webhook } from '../webhooks/define.ts'
 import { type CallDependencies, type Serve, serveCalls } from './call.ts'
 
-export interface AdmissionDependencies extends CallDependencies {
-  store: GatherContext['store']
-  propagateDeps: GatherContext['propagateDeps']
-  clusterScopedClaims?: GatherContext['clusterScopedClaims']
+/** The members of the context of a review that are the same for every review. */
+type FixedContext = 'store' | 'propagateDeps' | 'clusterScopedClaims' | 'timing' | 'matrix' | 'loopsEnabled'
+
+export interface AdmissionDependencies extends CallDependencies, Pick<GatherContext, FixedContext> {
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: () => GatherContext['karmadaRules']
-  timing?: GatherContext['timing']
-  matrix?: GatherContext['matrix']
-  loopsEnabled?: GatherContext['loopsEnabled']
   /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
@@ -31,7 +28,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
     now: clock,
     jumps,
     propagateDeps,
-    clusterScopedClaims = 'forbidden',
+    clusterScopedClaims,
     karmadaRules,
     timing,
     matrix,

@@ -5,31 +5,23 @@ import type { FieldError } from '../base/field-errors.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
 import { annotationSizeErrors } from '../core/admission/annotations.ts'
 import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
-import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { PlacementTiming } from '../core/resource-binding/timing.ts'
-import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
+import type { PartialDecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import type { VolumeLimits } from '../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** The inputs of a webhook: the cache of the store and the configuration, without network access. */
-export interface GatherContext extends Present {
+export interface GatherContext extends Present, Omit<PartialDecisionSettings, 'kinds'> {
   store: ObjectStore
   /** Which policies get `propagateDeps`. */
   propagateDeps: PropagateDepsMode
   /** The treatment of pods whose data is not ready. */
   whenNotReady: WhenNotReady
-  /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
-  clusterScopedClaims?: ClusterScopedClaims
   /** The rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: KarmadaRules | undefined
-  /** The waiting times of scheduled workloads; the defaults if absent. */
-  timing?: PlacementTiming | undefined
-  /** The price matrix, if one is configured. */
-  matrix?: TransferMatrix | undefined
   /** The limits for volumes; absent for the defaults. */
   volumeLimits?: VolumeLimits
   /** Whether this process runs loops, which remove finalizers; true if absent. */

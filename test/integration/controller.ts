@@ -8,6 +8,7 @@ import { type Controller, startController } from '../../src/reconcile/controller
 import type { ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
+import { loopSettings } from '../loop-settings.ts'
 
 const NO_SYSTEMS: Systems = { get: () => undefined, subscribe: () => () => undefined }
 
@@ -33,10 +34,8 @@ export function runLoops({
   loops,
   systems = NO_SYSTEMS,
   maxMovesPerMinute = 60,
-  clusterScopedClaims = 'forbidden',
-  kinds,
   now = Date.now,
-  timing,
+  ...settings
 }: RunInput): Controller {
   const failures: string[] = []
   const events = openEventRecorder({ store, now, observer: { recorded: () => undefined } })
@@ -47,9 +46,8 @@ export function runLoops({
     systems,
     now,
     maxMovesPerMinute,
-    clusterScopedClaims,
-    ...(kinds && { kinds }),
-    ...(timing && { timing }),
+    ...loopSettings,
+    ...settings,
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,

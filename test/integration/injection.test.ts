@@ -11,6 +11,7 @@ import { type FolderStore, openFolderStore } from '../../src/store/folder/folder
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { podWebhook } from '../../src/webhooks/pod.ts'
 import { makePod, makeVolumeManager } from '../builders.ts'
+import { loopSettings } from '../loop-settings.ts'
 
 let store: FolderStore
 let controller: Controller | undefined
@@ -32,6 +33,7 @@ afterEach(async () => {
 
 function startLoop() {
   controller = startController({
+    ...loopSettings,
     loops: [podLoop],
     store,
     events: { record: ({ reason, message }) => told.push(`${reason}: ${message}`) },

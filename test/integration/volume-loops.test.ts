@@ -6,6 +6,7 @@ import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { makeVolume, makeVolumeManager, nodesWith } from '../builders.ts'
+import { loopSettings } from '../loop-settings.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 let controller: Controller | undefined
@@ -23,6 +24,7 @@ async function start(...names: string[]): Promise<VolumeWorld> {
     living = living.then(() => world.live()).catch(() => undefined)
   }, 20)
   controller = startController({
+    ...loopSettings,
     loops: openLoops({ propagate: 'never', distribution: 'none', volumes: () => world.settings }),
     store: world.store,
     events: { record: (event) => void world.events.push(event) },

@@ -1,8 +1,10 @@
 // The loops of the replica that is the leader. Each run of a key is one step of the world.
+
 import type { ReconcileContext, ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { MoveLimit } from '../../src/reconcile/move-limit.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../../src/store/store.ts'
+import { loopSettings } from '../loop-settings.ts'
 import type { WorldConfig } from './actions.ts'
 import { DeniedError } from './api-server.ts'
 import type { Catalogs } from './catalogs.ts'
@@ -40,6 +42,7 @@ export class Leader {
     this.#loops = loops.filter(({ name }) => LOOPS.includes(name))
     const rate = { perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }
     this.#context = {
+      ...loopSettings,
       store: replica,
       systems: catalogs,
       karmadaRules: () => replica.karmadaRules,

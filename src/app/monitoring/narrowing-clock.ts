@@ -2,33 +2,24 @@
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
-import { defined, jsonEqual } from '../../base/json.ts'
+import { jsonEqual } from '../../base/json.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { locateClaim } from '../../core/data-source/locate.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
-import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
-import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
-import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import type { PartialDecisionSettings } from '../../core/resource-binding/decision-settings.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
-import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
+import { claimsFor } from '../../queries/permission.ts'
 import { claimSource } from '../../queries/source.ts'
 import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 
-export interface NarrowingClockInput {
+export interface NarrowingClockInput extends PartialDecisionSettings {
   /** A synced store. */
   store: ObjectStore
-  clusterScopedClaims: ClusterScope
-  /** The price matrix, if one is configured. */
-  matrix?: TransferMatrix | undefined
   /** The current rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: () => KarmadaRules | undefined
-  /** The waiting times of scheduled workloads; the defaults if absent. */
-  timing?: PlacementTiming
-  /** The table of workload kinds; the shipped one if absent. */
-  kinds?: WorkloadKinds
   /** Milliseconds since the epoch. */
   now: () => number
   /** Receives the seconds of each claim. */
@@ -107,7 +98,7 @@ export function startNarrowingClock(input: NarrowingClockInput): () => void {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return false
     const settings = { store, clusterScopedClaims, matrix, karmadaRules: karmadaRules?.(), timing, kinds, now: now() }
-    const decided = decideBinding(gatherBindingInput(binding, binding, defined(settings)))
+    const decided = decideBinding(gatherBindingInput(binding, binding, settings))
     return !jsonEqual(decided.binding, binding)
   }
 

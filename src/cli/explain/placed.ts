@@ -7,8 +7,7 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { type K8sObject, type ObjectReference, referenceTitle } from '../../api/meta.ts'
-import { placementTiming } from '../../app/config/placement-config.ts'
-import { configuredTransferMatrix } from '../../app/config/transfer-costs-config.ts'
+import { configuredDecisions } from '../../app/config/decision-settings.ts'
 import { defined } from '../../base/json.ts'
 import type { ClaimAnswer } from '../../core/data-source/locate.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
@@ -77,11 +76,8 @@ export async function placeWorkload(target: Target, context: Context): Promise<P
   const settings = {
     store,
     now,
-    clusterScopedClaims: config.claims.clusterScoped,
     karmadaRules,
-    kinds,
-    timing: placementTiming(config.placement),
-    matrix: configuredTransferMatrix(config),
+    ...configuredDecisions(config),
   }
   const interpreted = object && interpretWorkload(object, kinds)
   const volumeClaims = interpreted && binding ? await readVolumeClaimsTakenAlong(binding, interpreted, store) : []

@@ -11,7 +11,6 @@ import { dependencyKey, objectOfKey } from '../../core/dependencies/keys.ts'
 import { type Distribution, divideNeeds, propagates } from '../../core/dependencies/needs.ts'
 import { type AttachedInput, planAttachedBinding } from '../../core/dependencies/plan-attached.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { attachedTo, labeledClusterBindings } from '../../queries/attached.ts'
 import {
   bindingsNeeding,
@@ -72,7 +71,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
-        waitedMs: waits.waitedMs(key, { now, jumps: context.jumps?.() }),
+        waitedMs: waits.waitedMs(key, { now, jumps: context.jumps() }),
       })
       // Before the write: if it fails, the wait goes on.
       if (plan.requeueAfterMs === undefined) waits.end(key)
@@ -100,7 +99,7 @@ function gather(named: K8sObject, distribution: Distribution, context: Reconcile
   return {
     dependent,
     needs: type ? divideNeeds(object, bindingsNeeding(object, store, context), distribution) : [],
-    isNeverPropagated: (context.kinds ?? SHIPPED_KINDS).isNeverPropagated(referenceOf(named)),
+    isNeverPropagated: context.kinds.isNeverPropagated(referenceOf(named)),
     isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
   }
 }

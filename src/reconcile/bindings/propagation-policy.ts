@@ -16,7 +16,6 @@ import type { Workload } from '../../core/dependencies/workload.ts'
 import { isSetByUs, isUndecided, type PropagateDepsMode } from '../../core/propagation-policy/decide.ts'
 import { type PolicyPlanInput, planPolicy } from '../../core/propagation-policy/plan.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
-import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
 import { policyNamed } from '../../queries/binding.ts'
 import { claimsRegranted } from '../../queries/permission.ts'
 import {
@@ -30,6 +29,7 @@ import {
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { presentOf } from '../present.ts'
 import { Waits } from '../waits.ts'
 
 export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
@@ -43,7 +43,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
       waits.end(key)
       return undefined
     }
-    return waits.waitedMs(key, { now: context.now(), jumps: context.jumps?.() })
+    return waits.waitedMs(key, presentOf(context))
   }
 
   return {
@@ -80,7 +80,7 @@ async function gather(
 ): Promise<PolicyPlanInput> {
   const input = gatherPolicyInput(policy, policy, mode, context)
   if (unboundMs === undefined) return input
-  const { store, timing = DEFAULT_TIMING } = context
+  const { store, timing } = context
   const waitMs = Math.max(0, timing.releaseDelayMs - unboundMs)
   if (waitMs > 0) return { ...input, release: { waitMs } }
   const { namespace, name = '' } = policy.metadata

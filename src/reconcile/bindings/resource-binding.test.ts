@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { makeBinding, makeClaim, makeCluster, makeSource, NOW, OWNED } from '../../../test/builders.ts'
+import { loopSettings } from '../../../test/loop-settings.ts'
 import { storeOf } from '../../../test/stores.ts'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
@@ -41,6 +42,7 @@ test.each([
   await store.create(resourceBindings, running)
   const take = vi.fn(() => 0)
   const context = {
+    ...loopSettings,
     store,
     moves: { take, withdraw: () => undefined },
     observer: { moved: () => undefined },

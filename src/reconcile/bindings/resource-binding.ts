@@ -16,6 +16,7 @@ import { allBindings, bindingNamed, bindingsByIndex, bindingsOfClaim } from '../
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { bindingContextOf } from '../present.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
@@ -93,17 +94,8 @@ function isSaidOrphaned(input: BindingPlanInput): boolean {
 }
 
 function gather(binding: ResourceBinding, context: ReconcileContext): BindingPlanInput {
-  const { store, clusterScopedClaims, karmadaRules, timing, kinds, matrix, now, jumps } = context
-  const input = gatherBindingInput(binding, binding, {
-    store,
-    now: now(),
-    jumps: jumps?.(),
-    clusterScopedClaims,
-    karmadaRules: karmadaRules?.(),
-    timing,
-    kinds,
-    matrix,
-  })
+  const { store, clusterScopedClaims } = context
+  const input = gatherBindingInput(binding, binding, bindingContextOf(context))
   return { ...input, claimObjects: claimsFor(binding.spec.resource, store, clusterScopedClaims) }
 }
 

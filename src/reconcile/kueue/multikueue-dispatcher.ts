@@ -15,6 +15,7 @@ import { nominatedClusters } from '../../core/kueue/workload-state.ts'
 import { gatherNomination, nominationsConcerned } from '../../queries/multikueue.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { bindingContextOf } from '../present.ts'
 
 /** @param roundMs how long the clusters of one tier are nominated before those of the next tier */
 export function openMultiKueueDispatcherLoop(roundMs: number): ReconcileLoop {
@@ -27,11 +28,11 @@ export function openMultiKueueDispatcherLoop(roundMs: number): ReconcileLoop {
     keysForChange: nominationsConcerned,
     allKeys: (store) => [...store.list(kueueWorkloads)].map(keyOfObject),
     async reconcile(key, context) {
-      const { store, karmadaRules, jumps } = context
+      const { store } = context
       const { namespace, name } = splitObjectKey(key)
       const workload = store.get(kueueWorkloads, namespace, name)
-      const now = context.now()
-      const present = { ...context, now, jumps: jumps?.(), karmadaRules: karmadaRules?.() }
+      const present = bindingContextOf(context)
+      const { now } = present
       const gathered = workload && gatherNomination(workload, present, roundMs)
       if (!gathered) {
         memories.delete(key)

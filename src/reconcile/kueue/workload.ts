@@ -6,6 +6,7 @@ import { checkFault } from '../../core/kueue/plan-admission-check.ts'
 import { dataCheckNamed, gatherCheckInput, workloadsConcerned } from '../../queries/kueue.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { bindingContextOf } from '../present.ts'
 
 export const kueueWorkloadLoop: ReconcileLoop = {
   name: 'kueue-workload',
@@ -13,19 +14,14 @@ export const kueueWorkloadLoop: ReconcileLoop = {
   keysForChange: workloadsConcerned,
   allKeys: (store) => [...store.list(kueueWorkloads)].map(keyOfObject),
   async reconcile(key, context) {
-    const { store, karmadaRules, jumps } = context
+    const { store } = context
     const { namespace, name } = splitObjectKey(key)
     const workload = store.get(kueueWorkloads, namespace, name)
     if (!workload) return undefined
     const open = openChecks(workload, (check) => dataCheckNamed(check, store) !== undefined)
     if (open.length === 0) return undefined
-    const now = context.now()
-    const { input, requeueAfterMs } = gatherCheckInput(workload, {
-      ...context,
-      now,
-      jumps: jumps?.(),
-      karmadaRules: karmadaRules?.(),
-    })
+    const present = bindingContextOf(context)
+    const { input, requeueAfterMs } = gatherCheckInput(workload, present)
     const ofData = decideCheck(input)
     const decisions = new Map(
       open.map((check): [string, CheckDecision] => {
@@ -34,7 +30,7 @@ export const kueueWorkloadLoop: ReconcileLoop = {
         return [check.name, fault === undefined ? ofData : { state: 'Pending', message: fault }]
       }),
     )
-    await applyPlan(context, planWorkloadChecks(workload, decisions, now))
+    await applyPlan(context, planWorkloadChecks(workload, decisions, present.now))
     return requeueAfterMs
   },
 }

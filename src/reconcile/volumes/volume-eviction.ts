@@ -7,6 +7,7 @@ import type { VolumeSettings } from '../../core/volume-manager/rules/settings.ts
 import { directoryUsers, lastUseEnd } from '../../queries/volume-users.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { presentOf } from '../present.ts'
 
 export function openVolumeEvictionLoop(settings: () => VolumeSettings): ReconcileLoop {
   const isConcerned = (node: Node) =>
@@ -33,7 +34,8 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
       for (const node of store.list(nodes)) yield isConcerned(node) ? (node.metadata.name ?? '') : undefined
       for (const manager of store.list(volumeManagers)) yield* fullNodes(manager)
     },
-    async reconcile(name, { store, events, now, jumps, observer }) {
+    async reconcile(name, context) {
+      const { store, events, observer } = context
       const node = store.get(nodes, undefined, name)
       if (!node) {
         evictedAt.delete(name)
@@ -51,12 +53,11 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
         settings: settings(),
         collecting: roots,
         lastAt: evictedAt.get(name),
-        now: now(),
-        jumps: jumps?.(),
+        ...presentOf(context),
       })
       await applyPlan({ store, events }, plan)
       if (plan.evicted) {
-        if (plan.cause === 'DiskPressure') evictedAt.set(name, now())
+        if (plan.cause === 'DiskPressure') evictedAt.set(name, context.now())
         observer.evicted?.(plan.evicted)
       }
       return plan.requeueAfterMs

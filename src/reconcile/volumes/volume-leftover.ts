@@ -34,6 +34,7 @@ import { directoryUsers } from '../../queries/volume-users.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
+import { presentOf } from '../present.ts'
 import { openMoverAccess } from './mover-access.ts'
 import { refusalOfMover } from './mover-refusal.ts'
 
@@ -62,7 +63,7 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       }
     },
     async reconcile(key, context) {
-      const { store, now, jumps } = context
+      const { store, now } = context
       const { node: name, digest } = splitLeftoverKey(key)
       const node = store.get(nodes, undefined, name)
       const leftover = node && readLeftover(node, digest, settings())
@@ -75,8 +76,7 @@ export function openVolumeLeftoverLoop(settings: () => VolumeSettings): Reconcil
       const gathered = gatherLeftover(key, node, leftover, {
         store,
         settings: settings(),
-        now: now(),
-        jumps: jumps?.(),
+        ...presentOf(context),
       })
       const input = { ...gathered, refused: refused.get(key) }
       const plan = planLeftover(input)

@@ -11,6 +11,7 @@ import { terminatingNamespace } from '../../queries/terminating.ts'
 import { concernedManagers, gatherVolumeManager } from '../../queries/volume-manager.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileLoop } from '../define.ts'
+import { presentOf } from '../present.ts'
 import { type ApplyContext, applyOthers, whileStopping } from './apply-movers.ts'
 import { createMovers } from './create-movers.ts'
 import {
@@ -50,7 +51,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
     },
-    async reconcile(key, { store, events, now, jumps }) {
+    async reconcile(key, context) {
+      const { store, events } = context
       const { movers: moverSettings } = settings()
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
@@ -64,11 +66,10 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         return undefined
       }
       const uncached = await readUncached(manager, store, moverSettings, memory)
-      const progress = await readProgresses(key, store, moverSettings, memory, { now: now(), jumps: jumps?.() })
+      const progress = await readProgresses(key, store, moverSettings, memory, presentOf(context))
       const retries = currentRetryMemory(manager, memory)
       const known = { uncached, ...knownSlots(memory), progress, ...retries }
-      const context = { store, settings: settings(), now: now(), jumps: jumps?.() }
-      const input = gatherVolumeManager(manager, known, context)
+      const input = gatherVolumeManager(manager, known, { store, settings: settings(), ...presentOf(context) })
       const plan = planVolumeManager(input)
       return apply(plan, input, {
         store,

@@ -5,6 +5,7 @@ import { compileSchema } from '../../base/schema/schema-errors.ts'
 import { UserError } from '../../base/user-error.ts'
 import type { ClusterScopedClaims } from '../../core/data-source-claim/permission.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
+import type { DecisionSettings } from '../../core/resource-binding/decision-settings.ts'
 import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
 import {
   currencySchema,
@@ -13,7 +14,7 @@ import {
   validateTransferLinks,
 } from '../../core/transfer-cost/matrix.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../../core/workload-kinds/entry.ts'
-import { buildWorkloadKinds, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
+import { buildWorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { validateWorkloadKinds } from '../../core/workload-kinds/validate.ts'
 import type { UnavailableReason } from '../store.ts'
 
@@ -54,10 +55,7 @@ export interface SnapshotHeader {
 }
 
 /** What decisions read besides objects, as `gatherBindingInput` takes it. */
-export interface SnapshotContext {
-  clusterScopedClaims: ClusterScopedClaims
-  timing: PlacementTiming
-  kinds: WorkloadKinds
+export interface SnapshotContext extends Omit<DecisionSettings, 'matrix'> {
   karmadaRules: KarmadaRules
 }
 
