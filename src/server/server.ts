@@ -1,5 +1,4 @@
 /** The HTTPS server for API servers: paths, callers, limits, timeouts and rejections. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -12,11 +11,13 @@ import { type AdmissionDependencies, serveWebhook } from './admission.ts'
 import { receiveBody } from './body.ts'
 import { openByteBudget } from './byte-budget.ts'
 import type { Serve } from './call.ts'
+import { checkCallers } from './callers.ts'
 import { watchConnections } from './connections.ts'
 import { serveInterpreter } from './interpreter.ts'
 import type { ServerLimits } from './limits.ts'
 import { JSON_TYPE, type Problem, problemBody, RequestProblem } from './problem.ts'
 import { ReceivedRequest } from './received-request.ts'
+import { refuseConnection } from './refuse-connection.ts'
 import { openRequestQueue } from './request-queue.ts'
 import { MAX_SHOWN, openResponses } from './responses.ts'
 import { isReviewPath, REVIEW_PREFIXES, serveUnknownPath } from './unknown-path.ts'
@@ -193,71 +194,4 @@ function toProblem(error: Error & { code?: string; statusCode?: number }): Probl
   const isMediaType = error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
   const message = isMediaType ? 'the content type must be application/json' : error.message
   return { status: error.statusCode ?? 500, message }
-}
-
-/**
- * Returns a function that checks the caller of a connection. It returns the reason for a rejection, or undefined.
- *
- * @param names accepted common names or DNS names; if empty, every certificate of the CA is accepted
- */
-function checkCallers(names: readonly string[] = []): (socket: TLSSocket) => string | undefined {
-  const known = new WeakMap<TLSSocket, { refusal: string | undefined }>()
-
-  function whyRefused(socket: TLSSocket): string | undefined {
-    const certificate = socket.getPeerCertificate()
-    if (!socket.authorized) {
-      return Object.keys(certificate ?? {}).length === 0
-        ? 'a client certificate is required'
-        : `the client certificate is not accepted: ${socket.authorizationError}`
-    }
-    if (names.length === 0) return undefined
-    const shown = namesIn(certificate)
-    if (shown.some((name) => names.includes(name))) return undefined
-    return `the client certificate names ${shown.join(', ').slice(0, 200) || 'nothing'}; it has to name ${names.join(' or ')}`
-  }
-
-  return (socket) => {
-    const before = known.get(socket)
-    if (before) return before.refusal
-    const refusal = whyRefused(socket)
-    known.set(socket, { refusal })
-    return refusal
-  }
-}
-
-/** Returns the common names and DNS names of a certificate. */
-function namesIn({ subject, subjectaltname = '' }: { subject?: { CN?: string | string[] }; subjectaltname?: string }) {
-  const alternatives = subjectaltname.split(', ').flatMap((name) => (name.startsWith('DNS:') ? name.slice(4) : []))
-  return [...[subject?.CN ?? []].flat(), ...alternatives]
-}
-
-/** The error codes of Node and its HTTP parser whose status is not 400. */
-const answers: Record<string, { status: number; reason: string; message: string }> = {
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: 408,
-    reason: 'Request Timeout',
-    message: 'the request took too long to arrive',
-  },
-  HPE_HEADER_OVERFLOW: {
-    status: 431,
-    reason: 'Request Header Fields Too Large',
-    message: 'the headers are too large',
-  },
-}
-
-/** Responds to invalid HTTP, slow headers or bodies, and failed TLS handshakes, if the connection is writable. Then closes it. */
-function refuseConnection(
-  error: NodeJS.ErrnoException,
-  socket: Socket & { _httpMessage?: ServerResponse<IncomingMessage> },
-): void {
-  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy()
-  const { status, reason, message } = answers[error.code ?? ''] ?? {
-    status: 400,
-    reason: 'Bad Request',
-    message: `not an HTTP request: ${error.message}`,
-  }
-  const body = problemBody(status, message)
-  const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`
-  // Destroyed after the response, so that a client that does not read it cannot keep the connection open.
-  socket.end(head + body, () => socket.destroy())
 }
