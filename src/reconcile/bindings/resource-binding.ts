@@ -13,7 +13,7 @@ import { claimsFor, claimsRegranted } from '../../queries/permission.ts'
 import { claimsConcerned } from '../../queries/source.ts'
 import { bindingsByVolume, locateVolumes } from '../../queries/volume-locations.ts'
 import { allBindings, bindingNamed, bindingsByIndex, bindingsOfClaim } from '../../queries/workload.ts'
-import type { ObjectStore } from '../../store/store.ts'
+import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { applyPlan } from '../apply.ts'
 import type { ReconcileContext, ReconcileLoop } from '../define.ts'
 import { bindingContextOf } from '../present.ts'
@@ -25,27 +25,21 @@ export const resourceBindingLoop: ReconcileLoop = {
   keysForChange(change, store) {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
-    const byVolume = bindingsByVolume(change, store).map(keyOfObject)
     const regranted = claimsRegranted(change, store)
     if (regranted.length > 0) return regranted.flatMap((claim) => bindingsOfClaim(claim, store)).map(keyOfObject)
+    if (type.kind === dataSourceClaims.kind)
+      return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
+    if (type.kind === dataSources.kind) return bindingKeys(claimsConcerned(change, store), store)
+    // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
+    if (isPolicy(type.kind))
+      return objects.flatMap((policy) => bindingsByIndex('onHoldByPolicy', keyOfObject(policy), store)).map(keyOfObject)
+    const byVolume = bindingsByVolume(change, store).map(keyOfObject)
     if (isBinding(type.kind)) {
       const [was, is] = [before, after] as (ResourceBinding | undefined)[]
       const own = is && concernsUs(is, store) ? [keyOfObject(is)] : []
       return [...own, ...detachedFrom(was, is), ...byVolume]
     }
-    if (type.kind === dataSourceClaims.kind)
-      return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
-    if (type.kind === dataSources.kind) return bindingKeys(claimsConcerned(change, store), store)
-    if (
-      type.kind === clusters.kind &&
-      !isSameForScheduler(before as Cluster | undefined, after as Cluster | undefined)
-    ) {
-      return [...bindingsByIndex('waiting', ANY_CLUSTER, store).map(keyOfObject), ...byVolume]
-    }
-    // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
-    if (isPolicy(type.kind)) {
-      return objects.flatMap((policy) => bindingsByIndex('onHoldByPolicy', keyOfObject(policy), store)).map(keyOfObject)
-    }
+    if (isFleetChange(change)) return [...bindingsByIndex('waiting', ANY_CLUSTER, store).map(keyOfObject), ...byVolume]
     return byVolume
   },
   *allKeys(store) {
@@ -106,11 +100,13 @@ function* bindingKeys(claims: Iterable<DataSourceClaim>, store: ObjectStore): Ge
   }
 }
 
-/** Whether two states of a Cluster are the same for the scheduler. Its version changes with every heartbeat. */
-function isSameForScheduler(before: Cluster | undefined, after: Cluster | undefined): boolean {
+/** Whether a Cluster changed for the scheduler. The version of one changes with every heartbeat. */
+function isFleetChange({ type, before, after }: StoreChange): boolean {
   const read = (cluster: Cluster | undefined) =>
     cluster && [cluster.spec, cluster.status, cluster.metadata.labels, cluster.metadata.deletionTimestamp]
-  return jsonEqual(read(before), read(after))
+  return (
+    type.kind === clusters.kind && !jsonEqual(read(before as Cluster | undefined), read(after as Cluster | undefined))
+  )
 }
 
 /** Whether a binding has a claim, a volume or an annotation of Lodestone; most have none. */
