@@ -1,6 +1,6 @@
 /** The errors of reads from an API server, each with its remedy. */
 import { UserError } from '../base/user-error.ts'
-import { ApiError, RequestError } from '../store/cluster/api-error.ts'
+import { ApiError, isForbidden, RequestError } from '../store/cluster/api-error.ts'
 import type { StoreObserver } from '../store/observer.ts'
 import type { UnavailableKind } from '../store/store.ts'
 
@@ -46,7 +46,7 @@ export class ReadFailure {
     if (this.#ended || error.retryInMs === undefined) return false
     this.#last = error
     const reason = hopeless(error, this.#wayOut)
-    if (reason !== undefined) this.#fail(reason, isForbidden(error) ? ForbiddenReadError : ReadFailedError)
+    if (reason !== undefined) this.#fail(reason, isForbidden(error.error) ? ForbiddenReadError : ReadFailedError)
     return true
   }
 
@@ -87,10 +87,6 @@ function requestRemedy(error: ApiError | RequestError): string {
   const status = error instanceof ApiError ? error.status : undefined
   if (status === 401) return RENEW
   return status === 403 ? 'grant the user this permission' : 'try again'
-}
-
-function isForbidden({ error }: ReadError): boolean {
-  return error instanceof ApiError && error.status === 403
 }
 
 /** Describes an error that a retry repeats; undefined for the others. Kinds that may be missing report no 404. */

@@ -8,7 +8,7 @@ import { namespaces } from '../../api/namespace.ts'
 import { pods } from '../../api/pod.ts'
 import { allExcludedNamespaces } from '../../app/registration.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
-import { ApiError } from '../../store/cluster/api-error.ts'
+import { ApiError, isForbidden } from '../../store/cluster/api-error.ts'
 import { isExcluded } from '../../webhooks/registration.ts'
 import { type Check, type CheckContext, failed, passed, skipped } from './check.ts'
 
@@ -22,7 +22,7 @@ export const admission: Check = {
     if (error instanceof ApiError && error.status === 422 && error.details.kind === undefined) {
       return passed('an invalid claim is rejected by Lodestone')
     }
-    if (error instanceof ApiError && error.status === 403) throw error
+    if (isForbidden(error)) throw error
     const { namespace, config } = context
     if (error instanceof ApiError && error.status === 404 && error.details.kind === namespaces.plural) {
       return failed(`namespace ${namespace}, for the dry runs, does not exist`, OTHER_NAMESPACE)

@@ -4,7 +4,7 @@ import { resourceBindings } from '../../api/karmada.ts'
 import type { Config } from '../../app/config/config.ts'
 import { grantedAccesses, podRolesFor, rolesFor } from '../../app/roles/granted.ts'
 import { maySelf, mayUser, type ResourceAccess } from '../../store/cluster/access-review.ts'
-import { ApiError } from '../../store/cluster/api-error.ts'
+import { isForbidden } from '../../store/cluster/api-error.ts'
 import { placementKinds } from '../../store/kinds/cached-kinds.ts'
 import { type Check, type CheckContext, configWords, failed, passed, skipped } from './check.ts'
 
@@ -46,7 +46,7 @@ export const accountPermissions: Check = {
             `apply the roles: lodestone manifests rbac${isHub ? '' : ' volumes'}${configWords(context)} | kubectl apply -f -; or name the account: --service-account NAMESPACE/NAME`,
           )
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 403)) throw error
+      if (!isForbidden(error)) throw error
       return skipped('the user may not create SubjectAccessReviews')
     }
   },

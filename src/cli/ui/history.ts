@@ -6,7 +6,7 @@ import { collectionPath, type K8sObject, plainReference, type ResourceType } fro
 import { defined } from '../../base/json.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
-import { ApiError, CredentialsError, RequestError } from '../../store/cluster/api-error.ts'
+import { ApiError, CredentialsError, isForbidden, RequestError } from '../../store/cluster/api-error.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { NamedObject } from './waiting.ts'
 
@@ -130,7 +130,7 @@ async function readPages(
 }
 
 function problemPages(error: Error): Pages {
-  if (error instanceof ApiError && error.status === 403) {
+  if (isForbidden(error)) {
     return { found: [], problem: `${error.message}; grant the user the verb list of events` }
   }
   const isOurs = error instanceof ApiError || error instanceof RequestError || error instanceof CredentialsError

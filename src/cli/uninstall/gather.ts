@@ -9,7 +9,7 @@ import { removalRules } from '../../core/uninstall/index.ts'
 import { type BindingUse, type Harm, policiesToKeep, useOfBinding } from '../../core/uninstall/kept-policies.ts'
 import type { Removal, RemovalRule } from '../../core/uninstall/removal.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
-import { ApiError } from '../../store/cluster/api-error.ts'
+import { type ApiError, isForbidden } from '../../store/cluster/api-error.ts'
 import { type Lease, leases } from '../../store/cluster/lease.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { collectObjects, titleOfListed } from '../all-objects/collect-objects.ts'
@@ -122,11 +122,6 @@ export async function gatherBy(rules: readonly RemovalRule[], context: Uninstall
     ),
     unreadable,
   }
-}
-
-/** Whether the user lacks the right of a request. */
-export function isForbidden(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 403
 }
 
 async function findKeptPolicies(context: UninstallContext): Promise<ReadonlyMap<string, Harm>> {

@@ -6,6 +6,7 @@ import { systemClock } from '../../base/time/clock.ts'
 import { admissionRules } from '../../core/uninstall/installation.ts'
 import { dataKept, type NodeData } from '../../core/uninstall/volumes.ts'
 import type { ApiConnection } from '../../store/cluster/api-connection.ts'
+import { isForbidden } from '../../store/cluster/api-error.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
 import { isUninstalling, type Lease } from '../../store/cluster/lease.ts'
 import { openAnswerProbe, openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
@@ -25,7 +26,6 @@ import {
   type Gathered,
   gatherBy,
   gatherTraces,
-  isForbidden,
   keptLine,
   pause,
   type UninstallContext,

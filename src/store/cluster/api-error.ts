@@ -55,6 +55,11 @@ export class CredentialsError extends Error {
   override name = 'CredentialsError'
 }
 
+/** Whether the user lacks the right of a request, or a policy rejects it. */
+export function isForbidden(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 403
+}
+
 /** Whether a list or watch position has expired: HTTP 410, or an ERROR event with that code or reason. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')

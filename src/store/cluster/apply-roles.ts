@@ -1,5 +1,5 @@
 /** The remedy for a missing right of Lodestone: the commands that print its roles. */
-import { ApiError } from './api-error.ts'
+import { isForbidden } from './api-error.ts'
 
 /** The roles of a cluster with pods have a part of their own. The configuration may need rights that only its own roles have. */
 export const APPLY_ROLES =
@@ -10,5 +10,5 @@ export const APPLY_ROLES =
  * Admission, such as a ResourceQuota, rejects with 403 too.
  */
 export function lacksRight(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 403 && / is forbidden: User "[^"]*" cannot /.test(error.message)
+  return isForbidden(error) && / is forbidden: User "[^"]*" cannot /.test(error.message)
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts'
 import { printable } from '../../base/printable.ts'
 import { UserError } from '../../base/user-error.ts'
 import type { ApiConnection } from './api-connection.ts'
-import { ApiError, CredentialsError } from './api-error.ts'
+import { ApiError, CredentialsError, isForbidden } from './api-error.ts'
 
 /** The API server does not respond, or rejects the caller. The message has the remedy. */
 class UnreachableError extends UserError {
@@ -26,7 +26,7 @@ export async function probeServer(connection: ApiConnection, signal: AbortSignal
   } catch (error) {
     signal.throwIfAborted()
     // The server responds. Requests for objects show what the user may do.
-    if (error instanceof ApiError && error.status === 403) return
+    if (isForbidden(error)) return
     throw unreachable(connection.server, explainError(error), error)
   }
   throw unreachable(connection.server, `the response is not a Kubernetes version; ${CHECK_ADDRESS}`)

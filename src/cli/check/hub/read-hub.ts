@@ -24,7 +24,7 @@ import { interpretWorkload } from '../../../core/dependencies/workload.ts'
 import { selectorKeys, selects } from '../../../core/propagation-policy/select.ts'
 import { bindingName } from '../../../core/resource-binding/derive.ts'
 import type { AnyCachedKind } from '../../../store/any-kind.ts'
-import { ApiError } from '../../../store/cluster/api-error.ts'
+import { isForbidden } from '../../../store/cluster/api-error.ts'
 import type { Manifest } from '../../../store/folder/manifests.ts'
 import { queryKeyOfClaim, queryKeyOfSource } from '../../../store/kinds/query-key.ts'
 import type { ObjectStore } from '../../../store/store.ts'
@@ -230,8 +230,7 @@ class HubReader {
     { namespace, name = '' }: { namespace?: string | undefined; name?: string },
   ): Promise<K8sObject | undefined> {
     const object = await this.#input.hub.read<K8sObject>(type, namespace, name).catch((error: Error) => {
-      const isForbidden = error instanceof ApiError && error.status === 403
-      throw new HubReadError(`${error.message}; ${isForbidden ? 'grant the user the verb get' : 'try again'}`)
+      throw new HubReadError(`${error.message}; ${isForbidden(error) ? 'grant the user the verb get' : 'try again'}`)
     })
     if (object) await this.#copy(type, object)
     return object

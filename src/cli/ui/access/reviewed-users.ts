@@ -5,7 +5,7 @@ import { defined } from '../../../base/json.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import { mayUser, type ReviewedUser, reviewToken } from '../../../store/cluster/access-review.ts'
 import type { ApiConnection } from '../../../store/cluster/api-connection.ts'
-import { ApiError } from '../../../store/cluster/api-error.ts'
+import { isForbidden } from '../../../store/cluster/api-error.ts'
 import { ReviewError, type Viewer } from './viewer.ts'
 
 export interface ReviewedUsers {
@@ -65,7 +65,7 @@ export function reviewedUsers(
 }
 
 function reviewRemedy(error: Error): string {
-  return error instanceof ApiError && error.status === 403 ? '; apply the roles: lodestone manifests page' : ''
+  return isForbidden(error) ? '; apply the roles: lodestone manifests page' : ''
 }
 
 function digestCredentials(text: string): string {

@@ -8,7 +8,7 @@ import { forEachInSlices } from '../../for-each-in-slices.ts'
 import type { RelistReason, StoreObserver } from '../../observer.ts'
 import type { UnavailableKind } from '../../store.ts'
 import type { ApiConnection } from '../api-connection.ts'
-import { ApiError, askedDelayMs, isExpired, isRefused, WatchErrorEvent } from '../api-error.ts'
+import { ApiError, askedDelayMs, isExpired, isForbidden, isRefused, WatchErrorEvent } from '../api-error.ts'
 import {
   checkAgainMs,
   confirmKind,
@@ -257,7 +257,7 @@ export class Reflector {
 
   /** Whether a kind is hidden after this error: only for a user of one namespace. */
   #mayHide(error: unknown): boolean {
-    return this.#input.options.namespace !== undefined && error instanceof ApiError && error.status === 403
+    return this.#input.options.namespace !== undefined && isForbidden(error)
   }
 
   #afterWatch(end: WatchEnd): number {
