@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createCrc } from '../../src/mover/checksum/crc.ts'
 import { KEYS, lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
-import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+import { type Fault, isObjectGet, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
 let s3: S3Server
 let root: string
@@ -32,7 +32,6 @@ const download = (source: string, ...more: string[]) =>
     ...more,
   ])
 const data = () => readTree(join(root, 'data'))
-const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
 
 describe('a download', () => {
   test('brings everything below a prefix, over many pages, with the new result', async () => {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { testWith } from '../programs.ts'
 import { makeRoot, readResult, readTree, runMover, startMover } from './mover-run.ts'
-import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+import { isObjectGet, type S3Server, startS3Server } from './s3-server.ts'
 
 const PART = 1024 * 1024
 const PARALLEL = 4
@@ -32,8 +32,6 @@ async function journalEntries(): Promise<number> {
   const text = journal ? await readFile(join(root, journal), 'utf8') : ''
   return text.split('\n').filter((line) => /^[\w-]{16}(?: \d+)?$/.test(line)).length
 }
-
-const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
 
 /** Answers so many requests of objects and holds the others; resolves when all that may be under way are held. */
 function holdAfter(count: number): { held: Promise<void>; release: () => void } {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeRoot, readTree, runMover } from './mover-run.ts'
-import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+import { type Fault, isObjectGet, type S3Server, startS3Server } from './s3-server.ts'
 
 const PART = 65_536
 
@@ -21,7 +21,6 @@ const download = (...more: string[]) => {
   return runMover(root, ['download', '--source', 's3://lake/raw/', ...server, ...more])
 }
 const data = () => readTree(join(root, 'data'))
-const isGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
 
 describe('an object that is stored with Content-Encoding', () => {
   const text = randomBytes(50_000).toString('hex')
@@ -34,7 +33,7 @@ describe('an object that is stored with Content-Encoding', () => {
   ])('arrives as stored from a server $name that decodes it for clients without gzip', async ({ headers }) => {
     s3.put('raw/a', stored, { etag: 'e-1', headers: { 'content-encoding': 'gzip' } })
     s3.misbehave((request) => {
-      const isDecoded = isGet(request) && request.headers['accept-encoding'] !== 'gzip'
+      const isDecoded = isObjectGet(request) && request.headers['accept-encoding'] !== 'gzip'
       return isDecoded ? { write: (response) => void response.writeHead(200, headers('"e-1"')).end(plain) } : undefined
     })
 
@@ -49,14 +48,14 @@ describe('an object that is stored with Content-Encoding', () => {
   ])('is one permanent error with the remedy, if the server always decodes it, $name', async ({ headers }) => {
     s3.put('raw/a', stored, { etag: 'e-1' })
     s3.misbehave((request) =>
-      isGet(request) ? { write: (response) => void response.writeHead(200, headers).end(plain) } : undefined,
+      isObjectGet(request) ? { write: (response) => void response.writeHead(200, headers).end(plain) } : undefined,
     )
 
     const { status, result } = await download('--part-size', '1Mi')
 
     expect({ status, ...result }).toMatchObject({ status: 3, outcome: 'failed', code: 'Rejected', retry: false })
     expect(result.message).toContain('s3://lake/raw/a: the server sends other bytes than it stores')
-    expect(s3.requests.filter(isGet).length).toBeLessThanOrEqual(2)
+    expect(s3.requests.filter(isObjectGet).length).toBeLessThanOrEqual(2)
   })
 })
 
@@ -65,7 +64,7 @@ test('the page of a proxy does not become the beginning of a downloaded object',
   s3.put('raw/a', content, { etag: 'no-checksum' })
   let pages = 1
   s3.misbehave((request) => {
-    if (!isGet(request) || pages-- <= 0) return undefined
+    if (!isObjectGet(request) || pages-- <= 0) return undefined
     const write: Extract<Fault, { write: unknown }>['write'] = (response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>be patient</html>')
     return { write }
@@ -82,7 +81,7 @@ test('a resumed download does not mix two versions if the server lists no ETags'
   s3.put('raw/a', before, { etag: 'e-1' })
   s3.misbehave((request): Fault | undefined => {
     if (request.query.has('list-type')) return { write: (response) => void response.end(page) }
-    const isLater = isGet(request) && !request.headers.range?.startsWith('bytes=0-')
+    const isLater = isObjectGet(request) && !request.headers.range?.startsWith('bytes=0-')
     return isFailing && isLater ? { status: 500 } : undefined
   })
   const words = ['--parallel', '1', '--retries', '0']
@@ -104,7 +103,7 @@ describe('a server that sends ranges without an ETag', () => {
     let ranges = 0
     s3.misbehave((request): Fault | undefined => {
       const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
-      if (!isGet(request) || start === undefined) return undefined
+      if (!isObjectGet(request) || start === undefined) return undefined
       const body = ranges++ < changesAfter ? before : after
       const part = body.subarray(Number(start), Number(end) + 1)
       const headers = { 'content-range': `bytes ${start}-${end}/${body.length}`, 'content-length': part.length }
@@ -128,7 +127,7 @@ describe('a server that sends ranges without an ETag', () => {
     const content = s3.objects.get('raw/a')?.body.toString('latin1')
     let broken = 1
     s3.misbehave((request) => {
-      if (!isGet(request)) return undefined
+      if (!isObjectGet(request)) return undefined
       if (request.headers.range === undefined) return broken-- > 0 ? { breakAfter: 10_000 } : undefined
       const headers = { 'content-range': `bytes 10000-${PART - 1}/${PART}` }
       return { write: (response) => void response.writeHead(206, headers).end(after.subarray(0, PART - 10_000)) }

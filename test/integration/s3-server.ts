@@ -18,6 +18,11 @@ export interface SeenRequest {
   headers: IncomingMessage['headers']
 }
 
+/** Whether a request reads an object, or a part of one. */
+export function isObjectGet({ method, key }: SeenRequest): boolean {
+  return method === 'GET' && key !== ''
+}
+
 /** A fault of the server: it replaces the right answer, or spoils it. */
 export type Fault =
   /** This answer. */
