@@ -524,7 +524,6 @@ export class VolumeWorld {
       events: { record: (event) => void this.events.push(event) },
       now: () => this.now,
       jumps: () => this.#jumps,
-      systems: { get: () => undefined, subscribe: () => () => undefined },
       signal: new AbortController().signal,
       enqueue: () => undefined,
       moves: { take: () => 0, withdraw: () => {} },

@@ -11,7 +11,6 @@ import { type ControllerInput, type ControllerObserver, startController } from '
 import type { ReconcileLoop } from './define.ts'
 import { openLoops } from './index.ts'
 
-const systems = { get: () => undefined, subscribe: () => () => undefined }
 const ignored = { done: () => undefined, failed: () => undefined, queryEnded: () => undefined, moved: () => undefined }
 
 /** Starts a controller on a new store, until the end of the test. It makes no drift pass. */
@@ -24,7 +23,6 @@ async function start(
     ...loopSettings,
     loops,
     store,
-    systems,
     now: () => 0,
     maxMovesPerMinute: 60,
     driftIntervalMs: 600_000,

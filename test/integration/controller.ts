@@ -10,8 +10,6 @@ import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { loopSettings } from '../loop-settings.ts'
 
-const NO_SYSTEMS: Systems = { get: () => undefined, subscribe: () => () => undefined }
-
 export interface RunInput {
   store: ObjectStore
   loops: readonly ReconcileLoop[]
@@ -29,21 +27,13 @@ export interface RunInput {
 }
 
 /** Starts the loops on a store that has been read. Gives their controller, for tests that stop it themselves. */
-export function runLoops({
-  store,
-  loops,
-  systems = NO_SYSTEMS,
-  maxMovesPerMinute = 60,
-  now = Date.now,
-  ...settings
-}: RunInput): Controller {
+export function runLoops({ store, loops, maxMovesPerMinute = 60, now = Date.now, ...settings }: RunInput): Controller {
   const failures: string[] = []
   const events = openEventRecorder({ store, now, observer: { recorded: () => undefined } })
   const controller = startController({
     loops,
     store,
     events,
-    systems,
     now,
     maxMovesPerMinute,
     ...loopSettings,

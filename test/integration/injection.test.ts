@@ -37,7 +37,6 @@ function startLoop() {
     loops: [podLoop],
     store,
     events: { record: ({ reason, message }) => told.push(`${reason}: ${message}`) },
-    systems: { get: () => undefined, subscribe: () => () => undefined },
     now: Date.now,
     maxMovesPerMinute: 60,
     driftIntervalMs: 600_000,

@@ -28,7 +28,6 @@ async function start(...names: string[]): Promise<VolumeWorld> {
     loops: openLoops({ propagate: 'never', distribution: 'none', volumes: () => world.settings }),
     store: world.store,
     events: { record: (event) => void world.events.push(event) },
-    systems: { get: () => undefined, subscribe: () => () => undefined },
     now: Date.now,
     maxMovesPerMinute: 60,
     driftIntervalMs: 600_000,
