@@ -25,7 +25,7 @@ import { print, table } from './harness/report.ts'
 import { leastCpuMs } from './harness/rounds.ts'
 import { CREATE, readReview, UPDATE } from './harness/server.ts'
 
-const [resourceBinding] = bindingWebhooks() as [Webhook, Webhook]
+const [resourceBinding] = bindingWebhooks(SHIPPED_KINDS) as [Webhook, Webhook]
 const store = openFolderStore({ kinds: cachedKinds })
 await store.start(new AbortController().signal)
 await store.create(dataSourceClaims, makeClaim())

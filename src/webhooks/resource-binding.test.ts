@@ -6,6 +6,7 @@ import type { K8sObject } from '../api/meta.ts'
 import { defined } from '../base/json.ts'
 import { HONOR_MS } from '../core/data-source-claim/honored.ts'
 import { openTransferMatrix } from '../core/transfer-cost/matrix.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { bindingPolicy, gatherBindingInput } from '../queries/binding.ts'
 import { claimSource } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
@@ -143,7 +144,7 @@ describe('a claim that prefers clusters by cost', () => {
   ]
   const divided = { replicaScheduling: { replicaSchedulingType: 'Divided' } }
   const clusterNames = ['member1', 'member2', 'member3']
-  const [webhook] = bindingWebhooks()
+  const [webhook] = bindingWebhooks(SHIPPED_KINDS)
 
   async function groupsOf(spec: Partial<BindingSpec>, prices: typeof matrix) {
     const object = makeBinding({ placement: { clusterAffinity: { clusterNames }, ...divided }, ...spec })
@@ -200,7 +201,7 @@ describe('the failback window of the configuration', () => {
     ...stored,
     ...makeBinding({ placement: narrowed }, { annotations: annotations({ state: 'Narrowed' }) }),
   }
-  const [webhook] = bindingWebhooks()
+  const [webhook] = bindingWebhooks(SHIPPED_KINDS)
 
   test.each([
     { failbackWindowMs: 60_000, want: narrowed },

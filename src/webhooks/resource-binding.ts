@@ -14,14 +14,14 @@ import { gatherBindingInput } from '../queries/binding.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
 
 /** The webhooks of both kinds of bindings. `kinds` says what a move of a workload costs. */
-export function bindingWebhooks(kinds?: WorkloadKinds): Webhook[] {
+export function bindingWebhooks(kinds: WorkloadKinds): Webhook[] {
   return [
     bindingWebhook('resource-binding', resourceBindings, kinds),
     bindingWebhook('cluster-resource-binding', clusterResourceBindings, kinds),
   ]
 }
 
-function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, kinds?: WorkloadKinds): Webhook {
+function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>, kinds: WorkloadKinds): Webhook {
   return defineKarmadaWebhook({
     name,
     resource,
