@@ -48,7 +48,7 @@ const WHAT_IF = 'docs/concepts/what-if.md'
 const ELSEWHERE: { block: BlockName; test: string }[] = [
   { block: ['README.md', 'npm ci && npm start'], test: 'test/integration/cli-process.test.ts' },
   { block: [QUICK_START, 'npm start'], test: 'test/integration/cli-process.test.ts' },
-  { block: [QUICK_START, 'lodestone ui'], test: 'src/cli/ui/ui.test.ts' },
+  { block: [QUICK_START, 'lodestone ui'], test: 'test/integration/ui.test.ts' },
   { block: ['docs/guides/snapshots.md', 'lodestone snapshot'], test: 'src/cli/snapshot/snapshot.test.ts' },
   { block: [CHECK, 'lodestone check -f claim.yaml'], test: 'test/e2e/check-agrees.e2e.test.ts' },
   { block: [CHECK, 'lodestone check -f workload.yaml'], test: 'src/cli/check/check.test.ts' },
@@ -76,8 +76,8 @@ const ELSEWHERE: { block: BlockName; test: string }[] = [
   { block: ['docs/guides/test.md', 'lodestone test'], test: 'src/cli/test.test.ts' },
   { block: [WHAT_IF, 'lodestone snapshot'], test: 'src/cli/what-if/what-if.test.ts' },
   { block: [WHAT_IF, 'lodestone what-if --policy policy.yaml'], test: 'src/cli/what-if/what-if.test.ts' },
-  { block: ['docs/page.md', 'lodestone ui'], test: 'src/cli/ui/ui.test.ts' },
-  { block: ['docs/page.md', 'curl'], test: 'src/cli/ui/ui.test.ts' },
+  { block: ['docs/page.md', 'lodestone ui'], test: 'test/integration/ui.test.ts' },
+  { block: ['docs/page.md', 'curl'], test: 'test/integration/ui.test.ts' },
 ]
 
 /** The blocks that no test runs, with the reason. */

@@ -1,32 +1,39 @@
 /** Tests `lodestone uninstall` and `check-install --gone` with an API server over HTTP: the plan, the writes, the replicas, and what stays. */
 
 import { beforeEach, describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../../test/builders.ts'
-import { makeNode, makeReplica } from '../../../test/volume-builders.ts'
-import { validatingAdmissionPolicies } from '../../api/admission-policy.ts'
-import { dataSources } from '../../api/data-source.ts'
-import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { secrets } from '../../api/dependencies.ts'
-import { clusterResourceBindings, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
-import * as keys from '../../api/lodestone.ts'
-import { apiVersionOf, collectionPath, type K8sObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
-import { nodes } from '../../api/node.ts'
-import { clusterRoles, roles } from '../../api/rbac.ts'
+import { validatingAdmissionPolicies } from '../../src/api/admission-policy.ts'
+import { dataSources } from '../../src/api/data-source.ts'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { secrets } from '../../src/api/dependencies.ts'
+import { clusterResourceBindings, propagationPolicies, resourceBindings } from '../../src/api/karmada.ts'
+import * as keys from '../../src/api/lodestone.ts'
+import { apiVersionOf, collectionPath, type K8sObject, type ObjectMeta, type ResourceType } from '../../src/api/meta.ts'
+import { nodes } from '../../src/api/node.ts'
+import { clusterRoles, roles } from '../../src/api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_LABELS,
   validatingWebhookConfigurations,
-} from '../../api/registration.ts'
-import { volumeManagers } from '../../api/volume-manager.ts'
-import { FastClock } from '../../base/time/clock.fake.ts'
-import { PROBE_REASON } from '../../core/admission/webhook-probe.ts'
-import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
-import { type Answer, brokenOff, isListRequest, json, reset, status } from '../../store/cluster/api-responses.fake.ts'
-import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
-import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../store/cluster/lease.ts'
-import { REPLICA_ANNOTATION_PREFIX } from '../../store/cluster/replica-list.ts'
-import { makeKubeconfig, runWords } from '../cli.fake.ts'
-import type { CommandIo } from '../command.ts'
+} from '../../src/api/registration.ts'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { FastClock } from '../../src/base/time/clock.fake.ts'
+import { makeKubeconfig, runWords } from '../../src/cli/cli.fake.ts'
+import type { CommandIo } from '../../src/cli/command.ts'
+import { PROBE_REASON } from '../../src/core/admission/webhook-probe.ts'
+import type { ApiRequest } from '../../src/store/cluster/api-responses.fake.ts'
+import {
+  type Answer,
+  brokenOff,
+  isListRequest,
+  json,
+  reset,
+  status,
+} from '../../src/store/cluster/api-responses.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { type Lease, leases, UNINSTALLING_ANNOTATION } from '../../src/store/cluster/lease.ts'
+import { REPLICA_ANNOTATION_PREFIX } from '../../src/store/cluster/replica-list.ts'
+import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../builders.ts'
+import { makeNode, makeReplica } from '../volume-builders.ts'
 
 const TYPES: ResourceType[] = [
   mutatingWebhookConfigurations,

@@ -1,6 +1,27 @@
 /** Runs `lodestone check --kubeconfig` against an API server: what would happen to the workloads of a hub. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { dataSources } from '../../src/api/data-source.ts'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import {
+  type BindingSpec,
+  clusterPropagationPolicies,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../src/api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../src/api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import { namespaces } from '../../src/api/namespace.ts'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { defined } from '../../src/base/json.ts'
+import type { Finding } from '../../src/cli/check/findings/findings.ts'
+import { makeFolder, makeKubeconfig, runWords } from '../../src/cli/cli.fake.ts'
+import { dependedByLabel } from '../../src/core/dependencies/names.ts'
+import { effectiveAffinity } from '../../src/core/placement/affinity.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import {
   makeBinding,
   makeClaim,
@@ -12,28 +33,7 @@ import {
   makePolicy,
   makeSource,
   makeVolumeManager,
-} from '../../../../test/builders.ts'
-import { dataSources } from '../../../api/data-source.ts'
-import { dataSourceClaims } from '../../../api/data-source-claim.ts'
-import {
-  type BindingSpec,
-  clusterPropagationPolicies,
-  clusters,
-  propagationPolicies,
-  resourceBindings,
-} from '../../../api/karmada.ts'
-import { BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION } from '../../../api/lodestone.ts'
-import type { K8sObject, ResourceType } from '../../../api/meta.ts'
-import { namespaces } from '../../../api/namespace.ts'
-import { volumeManagers } from '../../../api/volume-manager.ts'
-import { defined } from '../../../base/json.ts'
-import { dependedByLabel } from '../../../core/dependencies/names.ts'
-import { effectiveAffinity } from '../../../core/placement/affinity.ts'
-import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
-import { type FakeApiServer, startFakeApiServer } from '../../../store/cluster/api-server.fake.ts'
-import { cachedKinds } from '../../../store/kinds/cached-kinds.ts'
-import { makeFolder, makeKubeconfig, runWords } from '../../cli.fake.ts'
-import type { Finding } from '../findings/findings.ts'
+} from '../builders.ts'
 
 const deployments = SHIPPED_KINDS.find('apps/v1', 'Deployment')?.type as ResourceType
 

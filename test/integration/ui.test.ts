@@ -2,6 +2,12 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { resourceWord } from '../../src/api/meta.ts'
+import { pageRoles } from '../../src/app/roles/page-roles.ts'
+import { makeFolder, runWords } from '../../src/cli/cli.fake.ts'
+import { makeNarrowedBinding, openMemory, openPage, type Page, schemaErrors, sendTo } from '../../src/cli/ui/ui.fake.ts'
+import { openBrowser, pageKinds, pageSystems } from '../../src/cli/ui/ui.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import {
   makeBinding,
   makeClaim,
@@ -10,13 +16,7 @@ import {
   makePolicy,
   makeSource,
   makeVolumeManager,
-} from '../../../test/builders.ts'
-import { resourceWord } from '../../api/meta.ts'
-import { pageRoles } from '../../app/roles/page-roles.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import { makeFolder, runWords } from '../cli.fake.ts'
-import { makeNarrowedBinding, openMemory, openPage, type Page, schemaErrors, sendTo } from './ui.fake.ts'
-import { openBrowser, pageKinds, pageSystems } from './ui.ts'
+} from '../builders.ts'
 
 const hold = JSON.stringify({
   message: 'default/sales: catalog down',

@@ -3,9 +3,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { makeFolder, runWords } from '../cli.fake.ts'
-import { sendTo } from '../ui/ui.fake.ts'
-import { cacheDirectoryOf } from './serve-config.ts'
+import { makeFolder, runWords } from '../../src/cli/cli.fake.ts'
+import { cacheDirectoryOf } from '../../src/cli/serve/serve-config.ts'
+import { sendTo } from '../../src/cli/ui/ui.fake.ts'
 
 const FREE = ['--port', '0', '--health-port', '0']
 /** The certificates of the tests that are not about them: they are made once. */

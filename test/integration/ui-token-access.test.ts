@@ -1,10 +1,10 @@
 import { fastify } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { TestClock } from '../../../base/time/clock.fake.ts'
-import type { RequestHeaders } from './hosts.ts'
-import { openTokenAccess } from './token-access.ts'
-import { viewerWith } from './viewer.fake.ts'
-import type { Viewer } from './viewer.ts'
+import { TestClock } from '../../src/base/time/clock.fake.ts'
+import type { RequestHeaders } from '../../src/cli/ui/access/hosts.ts'
+import { openTokenAccess } from '../../src/cli/ui/access/token-access.ts'
+import { viewerWith } from '../../src/cli/ui/access/viewer.fake.ts'
+import type { Viewer } from '../../src/cli/ui/access/viewer.ts'
 
 const reader = viewerWith([])
 const userOf = (token: string): Viewer => ({ ...reader, user: token })

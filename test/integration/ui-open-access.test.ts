@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { ApiConnection } from '../../../store/cluster/api-connection.ts'
-import type { CommandIo } from '../../command.ts'
-import { openAccess } from './open-access.ts'
-import { OWNER } from './viewer.ts'
+import type { CommandIo } from '../../src/cli/command.ts'
+import { openAccess } from '../../src/cli/ui/access/open-access.ts'
+import { OWNER } from '../../src/cli/ui/access/viewer.ts'
+import type { ApiConnection } from '../../src/store/cluster/api-connection.ts'
 
 /** Opens the access of a page that readers enter with a token, and returns what its user sees of it. */
 async function opened(address: string, hosts: string[] = []) {

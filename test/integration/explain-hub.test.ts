@@ -1,6 +1,28 @@
 /** What `explain` reads from an API server: 100,000 objects must not be listed for one of them. */
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { dataSources } from '../../src/api/data-source.ts'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { secrets } from '../../src/api/dependencies.ts'
+import {
+  type BindingSpec,
+  bindingTypes,
+  clusterPropagationPolicies,
+  clusters,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../src/api/karmada.ts'
+import { type K8sObject, nameOfObject, type ObjectMeta, type ResourceType } from '../../src/api/meta.ts'
+import { pods } from '../../src/api/pod.ts'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { makeKubeconfig, runWords } from '../../src/cli/cli.fake.ts'
+import { dependedByLabel } from '../../src/core/dependencies/names.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import type { Answer } from '../../src/store/cluster/api-responses.fake.ts'
+import * as answers from '../../src/store/cluster/api-responses.fake.ts'
+import { type FakeApiServer, startFakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import {
   makeBinding,
   makeClaim,
@@ -10,29 +32,7 @@ import {
   makeSource,
   makeVolumeManager,
   OWNED,
-} from '../../../test/builders.ts'
-import { dataSources } from '../../api/data-source.ts'
-import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { secrets } from '../../api/dependencies.ts'
-import {
-  type BindingSpec,
-  bindingTypes,
-  clusterPropagationPolicies,
-  clusters,
-  propagationPolicies,
-  type ResourceBinding,
-  resourceBindings,
-} from '../../api/karmada.ts'
-import { type K8sObject, nameOfObject, type ObjectMeta, type ResourceType } from '../../api/meta.ts'
-import { pods } from '../../api/pod.ts'
-import { volumeManagers } from '../../api/volume-manager.ts'
-import { dependedByLabel } from '../../core/dependencies/names.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
-import type { Answer } from '../../store/cluster/api-responses.fake.ts'
-import * as answers from '../../store/cluster/api-responses.fake.ts'
-import { type FakeApiServer, startFakeApiServer } from '../../store/cluster/api-server.fake.ts'
-import { cachedKinds } from '../../store/kinds/cached-kinds.ts'
-import { makeKubeconfig, runWords } from '../cli.fake.ts'
+} from '../builders.ts'
 
 const rayJobs = SHIPPED_KINDS.find('ray.io/v1', 'RayJob')?.type as ResourceType
 const workload = { apiVersion: 'ray.io/v1alpha1', kind: 'RayJob', name: 'app' }

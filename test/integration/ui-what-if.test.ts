@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest'
-import {
-  makeBinding,
-  makeClaim,
-  makeCluster,
-  makeDeployment,
-  makePolicy,
-  makeSource,
-  NOW,
-} from '../../../../test/builders.ts'
-import { storeOf } from '../../../../test/stores.ts'
-import { resourceBindings } from '../../../api/karmada.ts'
-import type { K8sObject } from '../../../api/meta.ts'
-import { SHIPPED_KINDS } from '../../../core/workload-kinds/kinds.ts'
-import { runWords } from '../../cli.fake.ts'
-import { explainContext } from '../../explain/context.fake.ts'
-import type { BodyProblem } from '../replies.ts'
-import { openPage, schemaErrors } from '../ui.fake.ts'
-import { pageKinds } from '../ui.ts'
-import { openWhatIf } from './what-if.ts'
+import { resourceBindings } from '../../src/api/karmada.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { runWords } from '../../src/cli/cli.fake.ts'
+import { explainContext } from '../../src/cli/explain/context.fake.ts'
+import { openWhatIf } from '../../src/cli/ui/questions/what-if.ts'
+import type { BodyProblem } from '../../src/cli/ui/replies.ts'
+import { openPage, schemaErrors } from '../../src/cli/ui/ui.fake.ts'
+import { pageKinds } from '../../src/cli/ui/ui.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { makeBinding, makeClaim, makeCluster, makeDeployment, makePolicy, makeSource, NOW } from '../builders.ts'
+import { storeOf } from '../stores.ts'
 
 const placement = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }
 const clusters = ['member1', 'member2', 'member3'].map((name) => makeCluster(name))
