@@ -2,7 +2,7 @@
 // faults it finds. A fault is found if it breaks one of its guarantees, which the code keeps without the fault in the same steps. `--steps N`
 // limits the run of each fault; `--only N` plants one.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,7 +20,7 @@ const MIN_FOUND = 20
 const root = join(import.meta.dirname, '../..')
 const copy = mkdtempSync(join(tmpdir(), 'lodestone-faults-'))
 try {
-  for (const path of ['src', 'test/simulate', 'test/random.ts', 'package.json']) {
+  for (const path of ['src', 'test/simulate', ...globSync('test/*.ts', { cwd: root }), 'package.json']) {
     mkdirSync(join(copy, 'test'), { recursive: true })
     cpSync(join(root, path), join(copy, path), { recursive: true })
   }
