@@ -111,10 +111,11 @@ test('a preferred worker is tried alone, and the others follow after a round', a
   await isCopiedTo(job, ['worker2'])
   // Of worker2, which has no quota, Kueue takes the nomination back when worker1 has the job.
   await runsIn(job, 'worker1')
-  expect((await nominationsOf(job)).map((message) => message.split(':')[0])).toEqual([
-    'nominated worker2',
-    'nominated worker2, worker1',
-  ])
+  await manager.eventually('both nominations have an Event', async () => {
+    const messages = (await nominationsOf(job)).map((message) => message.split(':')[0])
+    expect(messages).toEqual(['nominated worker2', 'nominated worker2, worker1'])
+    return true
+  })
 })
 
 test('the nomination follows data that moves before a worker has the job', async () => {
@@ -147,6 +148,8 @@ test('a restart of Lodestone writes nothing again', async () => {
   await manager.apply([source('patient-data', ['worker1']), claimOf(job), job])
   await isNominated(job, ['worker1'])
   await isCopiedTo(job, ['worker1'])
+  // Events are written a moment after the nomination, and a kill loses those that wait.
+  await manager.eventually('it has an Event', async () => (await nominationsOf(job)).length > 0)
   const before = await workloadOf(manager, job)
   await lodestone.kill()
   await lodestone.restart()
