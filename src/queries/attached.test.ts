@@ -69,11 +69,24 @@ test('a StatefulSet with a claim of data has templates of PersistentVolumeClaims
   const spec = { volumeClaimTemplates: [{ metadata: { name: 'data' } }] }
   const set = makeObject('apps/v1', 'StatefulSet', 'app', { metadata: { name: 'app', namespace: 'default' }, spec })
   const of = makeBinding({ resource: workload, clusters: [{ name: 'member1' }] })
-  const templatesIn = async (...objects: K8sObject[]) =>
-    gatherBindingInput(of, of, { store: await storeOf(objects), now: NOW }).claimTemplates
+  const inputIn = async (...objects: K8sObject[]) =>
+    gatherBindingInput(of, of, { store: await storeOf(objects), now: NOW })
 
-  expect(await templatesIn(of, set, makeClaim({ workload }), makeSource())).toEqual(['data'])
-  expect(await templatesIn(of, set)).toBeUndefined()
+  const withClaim = await inputIn(of, set, makeClaim({ workload }), makeSource())
+  expect(withClaim).toMatchObject({ claimTemplates: ['data'] })
+  expect(withClaim).not.toHaveProperty('isWorkloadUnread')
+  expect(await inputIn(of, set)).not.toHaveProperty('claimTemplates')
+})
+
+test.each([
+  { kind: 'StatefulSet', isUnread: true },
+  { kind: 'Deployment', isUnread: undefined },
+])('a $kind with a claim that is not cached may have templates of volumes: $isUnread', async ({ kind, isUnread }) => {
+  const workload = { apiVersion: 'apps/v1', kind, namespace: 'default', name: 'app' }
+  const of = makeBinding({ resource: workload, clusters: [{ name: 'member1' }] })
+  const store = await storeOf([of, makeClaim({ workload }), makeSource()])
+  expect(gatherBindingInput(of, of, { store, now: NOW }).isWorkloadUnread).toBe(isUnread)
+  expect(gatherBindingInput(of, of, { store, now: NOW }, { claimTemplates: ['data'] }).isWorkloadUnread).toBeUndefined()
 })
 
 test('a workload without a claim of data is not asked', async () => {

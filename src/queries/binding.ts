@@ -15,9 +15,10 @@ import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { isOrphaned } from '../core/resource-binding/rules/orphaned.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { FleetPrices } from '../core/transfer-cost/rank.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { volumeClaimsTakenAlong } from './attached.ts'
-import { workloadOfBinding } from './dependents.ts'
+import { workloadTypeOf } from './dependents.ts'
 import { claimsFor } from './permission.ts'
 import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
@@ -54,8 +55,6 @@ export function gatherBindingInput(
   const hasClaims = claims.length + volumes.length > 0
   const mayTakeAlong = hasClaims && binding.spec.propagateDeps
   const { volumeClaims = mayTakeAlong ? volumeClaimsTakenAlong(binding, store) : [] } = given
-  const workload = hasClaims ? workloadOfBinding(binding, store) : undefined
-  const { claimTemplates = workload?.dependencies.claimTemplates } = given
   return {
     binding,
     stored,
@@ -68,15 +67,34 @@ export function gatherBindingInput(
     now,
     jumps,
     leavesMovesToLoop,
+    ...(hasClaims && claimTemplatesIn(binding, { store, kinds }, given.claimTemplates)),
     ...defined({
       volumeClaims: volumeClaims.length > 0 ? volumeClaims : undefined,
-      claimTemplates,
       timing,
       kinds,
       prices: matrix && fleetPrices(matrix, store),
       isOrphaned: (leavesMovesToLoop && isOrphaned(binding)) || undefined,
     }),
   }
+}
+
+/**
+ * Returns the templates of PersistentVolumeClaims of a workload, or that they are unknown. A store without workloads knows none.
+ *
+ * @param given the templates, if the caller has read the workload
+ */
+function claimTemplatesIn(
+  { spec: { resource } }: ResourceBinding,
+  { store, kinds = SHIPPED_KINDS }: Pick<BindingContext, 'store' | 'kinds'>,
+  given: readonly string[] | undefined,
+): Pick<BindingInput, 'claimTemplates' | 'isWorkloadUnread'> {
+  if (given) return { claimTemplates: given }
+  const type = workloadTypeOf(resource, store)
+  if (!type) return {}
+  const workload = store.get(type, resource.namespace, resource.name)
+  if (workload) return defined({ claimTemplates: workload.dependencies.claimTemplates })
+  const kind = kinds.find(resource.apiVersion, resource.kind)
+  return kind?.templates && kind.claimTemplates ? { isWorkloadUnread: true } : {}
 }
 
 /** Returns why a claim or VolumeManager may exist that is not cached; undefined if all are cached. */

@@ -32,6 +32,8 @@ export interface BindingInput extends Present {
   volumeClaims?: readonly string[]
   /** The templates of PersistentVolumeClaims of the workload. Their claims stay in a cluster that it leaves. Default: none. */
   claimTemplates?: readonly string[]
+  /** Whether the workload may have such templates, but is not cached: its watch is late, or Lodestone may not read its kind. */
+  isWorkloadUnread?: boolean
   /** The rules of the connected Karmada; the strictest if absent. */
   rules?: KarmadaRules | undefined
   /** Whether the object of the binding was deleted without it. Owners are not cached, so the loop knows it only after it has read the binding. */

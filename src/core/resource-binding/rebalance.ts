@@ -13,6 +13,8 @@ interface Moved extends Pick<BindingSpec, 'resource' | 'preserveResourcesOnDelet
   volumeClaims?: readonly string[] | undefined
   /** The templates of its PersistentVolumeClaims, if it leaves a cluster. Default: none. */
   claimTemplates?: readonly string[] | undefined
+  /** Whether it may have such templates, and is not cached. */
+  isWorkloadUnread?: boolean | undefined
 }
 
 /** API groups of Kubernetes whose kinds lose nothing by a move: they run forever, or do not run at all. */
@@ -38,21 +40,26 @@ export function movedWorkload({
   binding: { spec },
   volumeClaims,
   claimTemplates,
-}: Pick<BindingInput, 'binding' | 'volumeClaims' | 'claimTemplates'>): Moved {
-  return { ...spec, volumeClaims, claimTemplates }
+  isWorkloadUnread,
+}: Pick<BindingInput, 'binding' | 'volumeClaims' | 'claimTemplates' | 'isWorkloadUnread'>): Moved {
+  return { ...spec, volumeClaims, claimTemplates, isWorkloadUnread }
 }
 
 /** Why Auto does not move a workload whose kind loses nothing; undefined if it moves. */
 function lossOf({
+  resource,
   preserveResourcesOnDeletion,
   failover,
   volumeClaims = [],
   claimTemplates = [],
+  isWorkloadUnread,
 }: Moved): string | undefined {
   if (preserveResourcesOnDeletion) return PRESERVED
   if (preservesState(failover)) return STATEFUL
   if (volumeClaims.length > 0)
     return `Karmada would delete PersistentVolumeClaim ${listNames(volumeClaims, VOLUME_CLAIMS_SHOWN)} in the cluster that it leaves`
+  if (isWorkloadUnread)
+    return `Lodestone has not read this ${resource.kind}, which may have templates of PersistentVolumeClaims`
   return claimTemplates.length > 0
     ? `its PersistentVolumeClaims of the template ${listNames(claimTemplates, VOLUME_CLAIMS_SHOWN)} would not follow it`
     : undefined

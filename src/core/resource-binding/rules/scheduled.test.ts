@@ -133,6 +133,11 @@ describe.each([
     storage: { claimTemplates: ['disk'] },
     loss: 'its PersistentVolumeClaims of the template disk would not follow it',
   },
+  {
+    name: 'that is not cached and may have templates of PersistentVolumeClaims',
+    storage: { isWorkloadUnread: true },
+    loss: 'Lodestone has not read this Deployment, which may have templates of PersistentVolumeClaims',
+  },
 ])('a workload $name', ({ storage, loss }) => {
   const why = `the data moved; rebalance of default/sales is Auto, which does not move the workload, since ${loss}; use Always to move it`
   const { binding } = loop(bind(runsIn('m1')), [located(['m1'])])

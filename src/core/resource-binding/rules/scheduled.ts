@@ -53,8 +53,9 @@ export function stayIfMoveCosts(situation: Situation): PlacementDecision | undef
 }
 
 /** Whether a workload with claims would leave a cluster in which it runs. A cluster with its data may have been added only. */
-function leavesCluster({ input: { binding, volumeClaims = [], claimTemplates = [] }, narrowing }: Situation): boolean {
-  if (volumeClaims.length === 0 && claimTemplates.length === 0) return false
+function leavesCluster({ input, narrowing }: Situation): boolean {
+  const { binding, volumeClaims = [], claimTemplates = [], isWorkloadUnread = false } = input
+  if (volumeClaims.length === 0 && claimTemplates.length === 0 && !isWorkloadUnread) return false
   const found = narrowing()
   const allowed = found.kind === 'narrowed' ? (found.chosen ?? found.allowed) : undefined
   return allowed !== undefined && occupiedClusters(binding.spec).some((name) => !allowed.includes(name))
