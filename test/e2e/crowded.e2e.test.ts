@@ -98,6 +98,27 @@ test('a workload that cannot move to its data yet stays if that cluster refuses 
   expect(record.clusters).toEqual(['member1', 'member3'])
 })
 
+test('a workload that waits for room with its data is scaled where it runs', async () => {
+  const { clusterAffinity } = inOneCluster
+  const workload = await run('scaled', 'member1', { clusterAffinity, replicaScheduling })
+  const record = stage.placements.follow(workload)
+  await setRoom('0')
+  onTestFinished(() => setRoom('10000'))
+  await stage.hub.apply(source('scaled', ['member3']))
+  await stage.plane.eventually('the scheduler has found no room', async () => record.reasons.length > 1)
+
+  await stage.plane.kubectl(['scale', 'deployment', 'scaled', '--replicas=5'])
+  await replicasAre(workload, 5)
+  await windowIsOver(Date.now())
+  await stage.plane.kubectl(['scale', 'deployment', 'scaled', '--replicas=1'])
+  await replicasAre(workload, 1)
+  expect(record.clusters).toEqual(['member1'])
+
+  await setRoom('10000')
+  await stage.placements.isIn(workload, 'member3')
+  expect(record.clusters).toEqual(['member1', 'member3'])
+})
+
 test('a workload moves to its data when a filter of the scheduler accepts that cluster', async () => {
   const spread = { workloadAffinity: { antiAffinity: { groupByLabelKey: 'group' } } }
   const inMember3 = { clusterAffinity: { clusterNames: ['member3'] }, ...spread }
@@ -129,6 +150,14 @@ async function run(
   await stage.hub.apply(data, source(name, [cluster]), policy(name, { placement }), workload)
   await stage.placements.isIn(workload, cluster)
   return workload
+}
+
+/** Returns when a workload has all of these replicas in member1. */
+async function replicasAre(workload: SpecObject, replicas: number): Promise<void> {
+  await stage.plane.eventually(`it has ${replicas} replicas in member1`, async () => {
+    expect((await stage.hub.bindingOf(workload))?.spec.clusters).toEqual([{ name: 'member1', replicas }])
+    return true
+  })
 }
 
 function inGroup(name: string): SpecObject {

@@ -135,8 +135,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     file: `${DECIDE}/rules/scheduled.ts`,
-    search: 'if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined\n  const why',
-    replacement: 'const why',
+    search: 'if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined',
+    replacement: '',
     breaks: 'failback: a workload never returns',
     guarantees: ['comes-home'],
   },

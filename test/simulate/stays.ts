@@ -14,7 +14,7 @@ import {
 } from './bindings.ts'
 import { type AppliedClaim, claimsOf, locate } from './claims.ts'
 import { policyNameOf } from './detector.ts'
-import { APPLIED_PLACEMENT, type Binding, type Cluster, namesOf, occupiedBy } from './karmada.ts'
+import { APPLIED_PLACEMENT, type Binding, type Cluster, isDuplicated, namesOf, occupiedBy } from './karmada.ts'
 import type { Replica } from './replica.ts'
 import { lacksWeight, schedule } from './schedule.ts'
 import { minus } from './sets.ts'
@@ -60,10 +60,11 @@ function checkRelaxed(stored: Binding, after: Binding, clusters: readonly Cluste
 }
 
 // Whether the scheduler has found no cluster for this placement.
-function isRefused({ status }: Binding, { metadata, spec }: Binding): boolean {
+function isRefused({ status, spec: { replicas } }: Binding, { metadata, spec }: Binding): boolean {
   const failure = status?.conditions?.find(({ status: holds }) => holds === 'False')
-  // The scheduler does not record a placement whose clusters lack room.
-  if (failure && failure.reason !== 'NoClusterFit') return occupiedBy({ spec }).length === 0
+  const isScaled = !isDuplicated(spec.placement ?? {}) && spec.replicas !== replicas
+  // The scheduler does not record a placement whose clusters lack room. It also scales no workload that waits for their room elsewhere.
+  if (failure && failure.reason !== 'NoClusterFit') return occupiedBy({ spec }).length === 0 || isScaled
   const hasFailed = failure !== undefined
   const tried = JSON.parse(metadata.annotations?.[APPLIED_PLACEMENT] ?? 'null')
   return hasFailed && !spec.clusters?.length && isDeepStrictEqual(tried, spec.placement)

@@ -11,6 +11,7 @@ import {
   isScaledToZero,
   isSuspended,
   isWorkload,
+  scalesInVain,
   schedulingFailure,
   targetClusters,
 } from './binding-state.ts'
@@ -146,4 +147,20 @@ test('a message is about the choice among clusters if it begins so', () => {
     undefined,
   ]
   expect(messages.map(isNoSelection)).toEqual([true, true, false, false])
+})
+
+test.each<{ name: string; reason?: string; spec: Partial<BindingSpec>; want: boolean }>([
+  { name: 'gets more', spec: {}, want: true },
+  { name: 'gets fewer', spec: { replicas: 1 }, want: true },
+  { name: 'keeps them', spec: { replicas: 2 }, want: false },
+  { name: 'was scheduled', reason: '', spec: {}, want: false },
+  { name: 'fits in no cluster', reason: 'NoClusterFit', spec: {}, want: false },
+  { name: 'is copied', spec: { placement: {} }, want: false },
+  { name: 'runs nowhere', spec: { clusters: [] }, want: false },
+])('a write scales a workload in vain that $name: $want', ({ reason = 'Unschedulable', spec, want }) => {
+  const clusters = [{ name: 'm1', replicas: 2 }]
+  const stored = makeBinding({ placement: { replicaScheduling: {} }, replicas: 2, clusters })
+  const conditions = reason ? [{ type: 'Scheduled', status: 'False' as const, reason }] : []
+  const written = makeBinding({ ...stored.spec, replicas: 4, ...spec })
+  expect(scalesInVain(written, { ...stored, status: { conditions } })).toBe(want)
 })

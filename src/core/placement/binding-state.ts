@@ -127,6 +127,15 @@ export function hasNoChoice(binding: ResourceBinding): boolean {
 }
 
 /**
+ * Whether a write changes the number of replicas of a workload that runs, while the scheduler cannot choose among clusters for it. The scheduler changes
+ * no replica then, not even to remove one (v1.18.2, pkg/scheduler/core/assignment.go, assignByDynamicStrategy).
+ */
+export function scalesInVain({ spec }: ResourceBinding, stored: ResourceBinding): boolean {
+  const isScaled = isDivided(spec) && spec.replicas !== stored.spec.replicas
+  return isScaled && occupiedClusters(spec).length > 0 && lacksChoice(stored)
+}
+
+/**
  * Whether a message is about the choice among the clusters that the scheduler accepts (v1.16.0 to v1.18.2, pkg/scheduler/core/generic_scheduler.go,
  * Schedule). Before 1.18, the scheduler does not recognize a lack of room as `Unschedulable` (pkg/scheduler/core/assignment.go, assignByDynamicStrategy).
  */

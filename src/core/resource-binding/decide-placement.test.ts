@@ -191,7 +191,7 @@ describe('a scheduled workload', () => {
         want: {
           state: 'Relaxed',
           message:
-            'the base affinity applies since an eviction or a change of the policy; rebalance of default/sales is Never',
+            'the base affinity applies since an eviction, a change of the policy or a lack of room; rebalance of default/sales is Never',
           affinity: base,
           written: ['base', 'locality'],
         },

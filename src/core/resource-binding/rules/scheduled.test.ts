@@ -886,6 +886,68 @@ describe('a workload that the scheduler removed everywhere for an unknown reason
   })
 })
 
+describe('a workload that waits elsewhere for room with its data', () => {
+  const inM3 = [located(['m3'])]
+  const placement = { ...three, replicaScheduling: { replicaDivisionPreference: 'Aggregated' as const } }
+  const replicasIn = (name: string, replicas: number) => ({ clusters: [{ name, replicas }] })
+  const started = bind(
+    { placement, replicas: 2, ...replicasIn('m1', 2) },
+    { lastScheduledTime: '2026-01-01T00:00:00Z' },
+  )
+  const crowded = (binding: ResourceBinding, isCrowded = true): ResourceBinding => ({
+    ...binding,
+    status: {
+      ...binding.status,
+      conditions: isCrowded ? [{ type: 'Scheduled', status: 'False', reason: 'Unschedulable' }] : [],
+    },
+  })
+  const waiting = crowded(loop(loop(started, [located(['m1'])]).binding, inM3).binding)
+
+  test('keeps waiting while it is not scaled', () => {
+    expect(waiting.spec.placement?.clusterAffinity).toEqual({ clusterNames: ['m3'] })
+    expect(loop(waiting, inM3).binding).toBe(waiting)
+  })
+
+  test.each([
+    { how: 'up by Karmada', change: { replicas: 4, placement } },
+    { how: 'up', change: { replicas: 4 } },
+    { how: 'down', change: { replicas: 1 } },
+  ])('is scaled $how where it runs', ({ change }) => {
+    const { state, message, binding } = write(waiting, change, { claims: inM3 })
+    expect({ state, placement: binding.spec.placement }).toEqual({ state: 'Relaxed', placement })
+    expect(message).toContain('it returns there when the failback window is over')
+    const stored = crowded(binding)
+    expect(loop(stored, inM3).binding).toBe(stored)
+    expect(write(stored, {}, { claims: inM3 }).binding).toEqual(stored)
+  })
+
+  test('is scaled where it runs, if this is its first claim', () => {
+    const first = crowded(loop(started, inM3).binding)
+    expect(write(first, { replicas: 4 }, { claims: inM3 }).state).toBe('Relaxed')
+  })
+
+  test('waits while the location is unknown', () => {
+    const { state, binding } = write(waiting, { replicas: 4 }, { claims: [unknown()] })
+    expect({ state, placement: binding.spec.placement }).toMatchObject({ state: 'Kept', placement: one('m3') })
+  })
+
+  test('goes to its data after the failback window, and each attempt doubles the wait', () => {
+    const scaled = crowded(write(waiting, { replicas: 4 }, { claims: inM3 }).binding)
+    const runs = crowded({ ...scaled, spec: { ...scaled.spec, ...replicasIn('m1', 4) } }, false)
+    expect(loop(runs, inM3)).toMatchObject({ state: 'Relaxed' })
+    const back = loop(runs, inM3, { now: NOW + WINDOW })
+    expect(back).toMatchObject({ state: 'Narrowed', names: ['m3'] })
+    const again = write(crowded(back.binding), { replicas: 5 }, { claims: inM3, now: NOW + WINDOW })
+    expect(again.state).toBe('Relaxed')
+    expect(again.message).toContain('it is longer now, because the workload did not stay there after its last return')
+  })
+
+  test('waits with its data if that has too little room for more replicas', () => {
+    const there = { ...waiting, spec: { ...waiting.spec, ...replicasIn('m3', 2) } }
+    expect(write(there, { replicas: 4 }, { claims: inM3 })).toMatchObject({ state: 'Narrowed' })
+  })
+})
+
 test('admission does not defer a move of the policy when the loop has sent it', () => {
   const policy = { placement: one('m2'), lazy: false, requiresClaim: false }
   const claims = [located(['m2', 'm3'])]

@@ -9,6 +9,7 @@ import {
   hasNoFit,
   isDivided,
   occupiedClusters,
+  scalesInVain,
   usesOverflow,
 } from '../../placement/binding-state.ts'
 import { type DataConstraint, demandsSame } from '../../placement/constraint.ts'
@@ -23,7 +24,7 @@ import { constraintIn, type ParsedInput } from '../parse-input.ts'
 import { applyBase, keptInBase, narrowed, type PlacementDecision, relaxed } from '../placement-decision.ts'
 import { policyReferenceOf } from '../policy.ts'
 import { dispatchingProblem, movedWorkload, staysAfterFailover, staysBecause } from '../rebalance.ts'
-import { describeWait, isReturnDue } from '../returns.ts'
+import { describeWait, isReturnDue, recordReturn } from '../returns.ts'
 import { explainStay, renew } from './return-to-preferred.ts'
 import type { Situation } from './situation.ts'
 
@@ -114,13 +115,12 @@ export function awaitReturn(situation: Situation): PlacementDecision | undefined
   const { claims, constraint, storedAnnotations, annotations, now, kinds } = input
   const stays = staysAfterFailover(movedWorkload(input), claims, kinds)
   if (stays) {
-    const why = `the base affinity applies since an eviction or a change of the policy; ${stays}`
+    const why = `the base affinity applies since an eviction, a change of the policy or a lack of room; ${stays}`
     return relaxed(input, base, constraint, why)
   }
   const since = stateSince(storedAnnotations.locality?.since, annotations.locality?.since, now)
   if (!input.leavesMovesToLoop && isReturnDue(input, since)) return undefined
-  const why = `a cluster with the data can take the workload; it returns there when ${describeWait(last.returned)}`
-  return relaxed(input, base, constraint, why, since)
+  return relaxed(input, base, constraint, describeReturn(last.returned), since)
 }
 
 /** Keeps the workload in its cluster until the loop moves it. Does not apply if it cannot stay there in any case. */
@@ -141,6 +141,7 @@ export function followData(situation: Situation): PlacementDecision | undefined 
   if (found.kind !== 'narrowed') return undefined
   return (
     relaxIfRefused(situation, input.constraint, found) ??
+    relaxToScale(situation, found) ??
     narrowed(input, { base, constraint: input.constraint, ...renew(input, found) }, explainStay(input, found))
   )
 }
@@ -203,6 +204,28 @@ const REFUSED_BY_SCHEDULER =
 
 const NO_CHOICE =
   'the scheduler cannot choose a cluster with the data: they have too little room, or are too few for the spread constraints'
+
+/**
+ * Relaxes a workload that runs elsewhere and waits for room with its data, if a write scales it. The scheduler would place all of its replicas there, or
+ * change none. After the wait for a return, it is asked again.
+ */
+function relaxToScale(
+  { input, base }: Situation,
+  { affinity, allowed }: Pick<FittingNarrowing, 'affinity' | 'allowed'>,
+): PlacementDecision | undefined {
+  const { binding, stored, constraint, annotations, now } = input
+  if (!allowed || !stored || !scalesInVain(binding, stored)) return undefined
+  if (occupiedClusters(binding.spec).every((name) => allowed.includes(name))) return undefined
+  if (jsonEqual(affinity, base) || !jsonEqual(affinity, effectiveAffinity(stored.spec.placement))) return undefined
+  const since = stateSince(undefined, annotations.locality?.since, now)
+  // The last return may have lasted: then its record ends with this decision.
+  const returned = recordReturn(input, { state: 'Relaxed', since })
+  return relaxed(input, base, constraint, describeReturn(returned), since)
+}
+
+function describeReturn(returned: LocalityAnnotation['returned']): string {
+  return `a cluster with the data can take the workload; it returns there when ${describeWait(returned)}`
+}
 
 /** Data that is only preferred, and is nowhere, does not keep the workload. */
 export function applyBaseIfUnlocated(situation: Situation): PlacementDecision | undefined {
