@@ -76,6 +76,13 @@ export interface FailoverBehavior {
   [key: string]: unknown
 }
 
+/** A cluster that a workload leaves. */
+export interface EvictionTask {
+  fromCluster: string
+  /** Whether the workload runs there until its replacement does. */
+  purgeMode?: string
+}
+
 export interface BindingSpec {
   resource: BindingResource
   replicas?: number
@@ -83,7 +90,7 @@ export interface BindingSpec {
   components?: unknown[]
   clusters?: TargetCluster[]
   placement?: Placement
-  gracefulEvictionTasks?: { fromCluster: string }[]
+  gracefulEvictionTasks?: EvictionTask[]
   suspension?: Suspension
   propagateDeps?: boolean
   /** The workloads that need the resource, each with a copy of its scheduled clusters. */

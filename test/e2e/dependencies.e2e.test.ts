@@ -572,6 +572,62 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     })
   })
 
+  describe('a graceful eviction', () => {
+    const oneOfTwo = {
+      clusterAffinity: { clusterNames: ['member1', 'member2'] },
+      spreadConstraints: [{ spreadByField: 'cluster', minGroups: 1, maxGroups: 1 }],
+    }
+
+    test('of a workload without a namespace leaves its Secret until it ends', async () => {
+      const password = secret('evicted-password')
+      const disk = persistentVolume('evicted-disk', { needs: password })
+      await hub.apply(password, clusterPolicy('evicted-disk', disk, { placement: oneOfTwo, propagateDeps: true }), disk)
+      await hub.isOnlyIn(password, 'member1')
+
+      await evict(disk)
+
+      await hub.isOnlyIn(password, 'member1,member2')
+      await endEviction(disk)
+      await hub.isOnlyIn(password, 'member2')
+    })
+
+    test('of a Deployment leaves what it needs until it ends, unlike Karmada', async () => {
+      const needs = [configMap('evicted-settings'), secret('evicted-key')]
+      const workload = deployment('evicted', { needs })
+      await hub.apply(...needs, policy('evicted', { placement: oneOfTwo, propagateDeps: true }), workload)
+      for (const needed of needs) await hub.isOnlyIn(needed, 'member1')
+
+      await evict(workload)
+
+      const meanwhile = distribution === 'builtin' ? 'member1,member2' : 'member2'
+      for (const needed of needs) await hub.isOnlyIn(needed, meanwhile)
+      await endEviction(workload)
+      for (const needed of needs) await hub.isOnlyIn(needed, 'member2')
+    })
+
+    // As Karmada's taint manager writes it. The scheduler chooses another cluster.
+    async function evict(workload: KubeObject): Promise<void> {
+      const task = {
+        fromCluster: 'member1',
+        purgeMode: 'Gracefully',
+        reason: 'TaintUntolerated',
+        producer: 'TaintManager',
+      }
+      await changeBinding(workload, { clusters: null, gracefulEvictionTasks: [task] })
+      await hub.isOnlyIn(workload, 'member1,member2')
+    }
+
+    async function endEviction(workload: KubeObject): Promise<void> {
+      await changeBinding(workload, { gracefulEvictionTasks: null })
+      await hub.isOnlyIn(workload, 'member2')
+    }
+
+    async function changeBinding(workload: KubeObject, spec: object): Promise<void> {
+      const binding = (await hub.bindingOf(workload)) as KubeObject
+      await hub.mergePatch(binding, { spec })
+    }
+  })
+
   describe('restarts', () => {
     test('of Lodestone and of Karmada change nothing', async () => {
       const needs = [configMap('steady-settings'), secret('steady-password')]

@@ -52,6 +52,34 @@ describe('the label of a referrer', () => {
 
 describe('the snapshots', () => {
   const attached = { namespace: 'default', name: 'cm-configmap' }
+  const leaving = (purgeMode?: string) =>
+    referrer('a', {
+      clusters: [{ name: 'm2', replicas: 1 }],
+      gracefulEvictionTasks: [{ fromCluster: 'm1', ...defined({ purgeMode }) }],
+    })
+
+  test.each([undefined, 'Gracefully', 'Graciously', 'Never'])(
+    'have the cluster in which a replaced workload still runs: purge mode %s',
+    (purgeMode) => {
+      expect(referrerSnapshots(attached, [leaving(purgeMode)])).toEqual([
+        { namespace: 'default', name: 'a', clusters: [{ name: 'm2', replicas: 1 }, { name: 'm1' }] },
+      ])
+    },
+  )
+
+  test.each(['Directly', 'Immediately'])('lack a cluster that the workload has left: purge mode %s', (purgeMode) => {
+    expect(referrerSnapshots(attached, [leaving(purgeMode)])).toEqual([
+      { namespace: 'default', name: 'a', clusters: [{ name: 'm2', replicas: 1 }] },
+    ])
+  })
+
+  test('have that cluster of a cluster-scoped workload, and each cluster once', () => {
+    const volume = clusterScoped('b', 'm2', 'm3')
+    const tasks = ['m2', 'm1', 'm1'].map((fromCluster) => ({ fromCluster }))
+    const evicted = { ...volume, spec: { ...volume.spec, gracefulEvictionTasks: tasks } }
+    const clusters = ['m1', 'm2', 'm3'].map((name) => ({ name }))
+    expect(referrerSnapshots(attached, [evicted])).toEqual([{ ...attached, clusters }])
+  })
 
   test('have the name of each referrer, and its clusters if it has any', () => {
     expect(

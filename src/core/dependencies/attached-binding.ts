@@ -10,6 +10,7 @@ import {
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
+import { clustersWithWorkload } from '../placement/binding-state.ts'
 import { bindingName } from '../resource-binding/derive.ts'
 import { dependedByLabel } from './names.ts'
 
@@ -58,13 +59,18 @@ export function labelsFor(referrers: readonly ResourceBinding[]): Record<string,
  * does not find one, it neither updates nor releases the attached binding (policy_utils.go, resolveResourceBindingFromSnapshots). It never
  * finds a cluster-scoped binding. Therefore one entry represents all cluster-scoped referrers. It has the name of the attached binding
  * itself, which always exists.
+ *
+ * Unlike those of the distributor, they have the clusters that a workload leaves gracefully. It runs there until its replacement does, and needs its
+ * dependencies as long.
  */
 export function referrerSnapshots(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
   const named = referrers.filter(({ metadata }) => metadata.namespace || !attached.namespace)
   const unnamed = referrers.filter(({ metadata }) => !metadata.namespace && attached.namespace)
-  const clusters = new Map(unnamed.flatMap(({ spec }) => spec.clusters ?? []).map((cluster) => [cluster.name, cluster]))
+  const clusters = new Map(
+    unnamed.flatMap(({ spec }) => clustersWithWorkload(spec)).map((cluster) => [cluster.name, cluster]),
+  )
   return [
-    ...named.map((binding) => snapshot(nameOfObject(binding), binding.spec.clusters)),
+    ...named.map((binding) => snapshot(nameOfObject(binding), clustersWithWorkload(binding.spec))),
     ...(unnamed.length > 0 ? [snapshot(attached, [...clusters.values()].sort(byName))] : []),
   ]
 }

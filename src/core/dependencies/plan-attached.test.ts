@@ -197,6 +197,21 @@ describe('the binding of a dependency', () => {
     })
   })
 
+  test('stays where a workload runs until its replacement does', () => {
+    const gracefulEvictionTasks = ['member1', 'member2'].map((fromCluster) => ({ fromCluster }))
+    const evicted = referrer('myapp', { clusters: [], gracefulEvictionTasks })
+    const replaced = referrer('myapp', { clusters: [{ name: 'member3', replicas: 2 }], gracefulEvictionTasks })
+    const clustersFor = (one: ResourceBinding) =>
+      patchOf(plan({ stored: attachedTo([referrer()]), needs: [ours(one)] }))?.['spec']
+
+    expect(clustersFor(evicted)).toMatchObject({
+      requiredBy: [{ clusters: [{ name: 'member1' }, { name: 'member2' }] }],
+    })
+    expect(clustersFor(replaced)).toMatchObject({
+      requiredBy: [{ clusters: [{ name: 'member3' }, { name: 'member1' }, { name: 'member2' }] }],
+    })
+  })
+
   test('gets the new version of the dependency', () => {
     const edited = { ...config, metadata: { ...config.metadata, resourceVersion: '757400' } }
     const myapp = referrer()
@@ -446,6 +461,17 @@ describe('a referrer that moves before Karmada has recorded the dependency', () 
     const moved = plan({ stored, needs: [unrecorded(after)], waitedMs: 10_000 })
     expect(moved.requeueAfterMs).toBeUndefined()
     expect(patchOf(moved)).toMatchObject({ spec: { requiredBy: [{ clusters: [{ name: 'member2' }] }] } })
+  })
+
+  test('does not leave at once a cluster in which the workload still runs', () => {
+    const leaving = { ...after, spec: { ...after.spec, gracefulEvictionTasks: [{ fromCluster: 'member1' }] } }
+    const clusters = [{ name: 'member2' }, { name: 'member1' }]
+
+    expect(plan({ stored, needs: [unrecorded(leaving)] })).toEqual({ actions: [], requeueAfterMs: 10_000 })
+    const written = plan({ stored: attachedTo([after]), needs: [unrecorded(leaving)] })
+    expect(written.requeueAfterMs).toBeUndefined()
+    expect(patchOf(written)).toMatchObject({ spec: { requiredBy: [{ clusters }] } })
+    expect(plan({ stored: attachedTo([leaving]), needs: [unrecorded(leaving)] })).toEqual({ actions: [] })
   })
 
   test('does not delay another referrer', () => {

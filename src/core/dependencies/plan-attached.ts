@@ -8,7 +8,7 @@ import {
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
-import { hasTarget } from '../placement/binding-state.ts'
+import { clustersWithWorkload, hasTarget } from '../placement/binding-state.ts'
 import { type Action, eventAbout, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
 import {
   combineStrategies,
@@ -129,7 +129,10 @@ function movedByKarmada(needs: readonly Need[], entries: readonly BindingSnapsho
   const recorded = new Map(entries.map((entry) => [snapshotKey(entry), entry.clusters ?? []]))
   const moved = needs.filter(({ binding, karmadaFollows }) => {
     const clusters = recorded.get(snapshotKey(nameOfObject(binding)))
-    return karmadaFollows && clusters !== undefined && !jsonEqual(clusters, binding.spec.clusters ?? [])
+    if (!karmadaFollows || clusters === undefined) return false
+    // The distributor ignores graceful evictions. What it writes, and what Lodestone writes, are both new.
+    const { spec } = binding
+    return [spec.clusters ?? [], clustersWithWorkload(spec)].every((written) => !jsonEqual(clusters, written))
   })
   return new Set(moved.map(({ binding }) => binding))
 }

@@ -2,11 +2,13 @@
 import {
   type BindingSpec,
   type BindingStatus,
+  type EvictionTask,
   NO_ASSIGNMENT,
   NO_CLUSTER_FIT,
   NO_SELECTION,
   type ResourceBinding,
   SCHEDULED_CONDITION,
+  type TargetCluster,
   UNSCHEDULABLE,
 } from '../../api/karmada.ts'
 import type { KarmadaRules } from '../karmada-rules.ts'
@@ -77,6 +79,30 @@ export function hasTarget(spec: Pick<BindingSpec, 'clusters'> | undefined): bool
 /** Returns the clusters that the workload leaves after a graceful eviction. The scheduler does not choose them again before it ends. */
 export function evictedClusters(spec: Pick<BindingSpec, 'gracefulEvictionTasks'> | undefined): Set<string> {
   return new Set(spec?.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+}
+
+/** The purge modes with which Karmada deletes an evicted workload before its replacement runs; the second one is of versions before 1.19. */
+const PURGED_AT_ONCE: readonly (string | undefined)[] = ['Directly', 'Immediately']
+
+/** Whether a workload leaves a cluster at once. With every other purge mode, it runs there until its replacement does, or until a timeout. */
+export function isPurgedAtOnce({ purgeMode }: EvictionTask): boolean {
+  return PURGED_AT_ONCE.includes(purgeMode)
+}
+
+/**
+ * Returns the clusters in which Karmada keeps the workload: those that the scheduler chose, then those that it leaves gracefully. It is
+ * ObtainBindingSpecExistingClusters of Karmada 1.16.0 to 1.18.1 (pkg/util/helper/binding.go).
+ */
+export function clustersWithWorkload({
+  clusters = [],
+  gracefulEvictionTasks = [],
+}: Pick<BindingSpec, 'clusters' | 'gracefulEvictionTasks'>): TargetCluster[] {
+  if (gracefulEvictionTasks.length === 0) return clusters
+  const leaving = gracefulEvictionTasks
+    .filter((task) => !isPurgedAtOnce(task))
+    .map(({ fromCluster: name }) => ({ name }))
+  const seen = new Set<string>()
+  return [...clusters, ...leaving].filter(({ name }) => !seen.has(name) && seen.add(name))
 }
 
 /** Whether the workload runs, or is being replaced after an eviction. */

@@ -163,6 +163,7 @@ function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): b
   const seen = ({ metadata, spec }: ResourceBinding) => [
     spec.propagateDeps,
     spec.clusters,
+    spec.gracefulEvictionTasks,
     spec.conflictResolution,
     spec.preserveResourcesOnDeletion,
     metadata.deletionTimestamp,

@@ -43,6 +43,15 @@ test.each<{ name: string; failover: Failover; want: Failover | undefined }>([
   expect(keep(makeBinding({ failover })).spec.failover).toEqual(want)
 })
 
+test('the cache keeps of an eviction whether the workload leaves its cluster at once', () => {
+  const task = (fromCluster: string, purgeMode: string) => ({ fromCluster, purgeMode, reason: 'TaintUntolerated' })
+  const gracefulEvictionTasks = [task('member1', 'Gracefully'), task('member2', 'Directly')]
+  expect(keep(makeBinding({ gracefulEvictionTasks })).spec.gracefulEvictionTasks).toEqual([
+    { fromCluster: 'member1' },
+    { fromCluster: 'member2', purgeMode: 'Directly' },
+  ])
+})
+
 const noFit = { type: 'Scheduled', status: 'False' as const, reason: 'NoClusterFit' }
 
 test.each<{ name: string; status: BindingStatus; want: BindingStatus | undefined }>([

@@ -9,6 +9,7 @@ import {
   CLUSTER_POLICY_NAME_ANNOTATION,
   clusterResourceBindings,
   DEPENDENCIES_ANNOTATION,
+  type EvictionTask,
   DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
   MANAGED_BY_LABEL,
   NO_SELECTION,
@@ -33,7 +34,7 @@ import { defined } from '../../base/json.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { keepMemberStatus } from '../../core/dependencies/locate-volume-manager.ts'
 import { ANY_REFERRER } from '../../core/dependencies/names.ts'
-import { hasNoChoice, hasTarget, schedulingFailure } from '../../core/placement/binding-state.ts'
+import { hasNoChoice, hasTarget, isPurgedAtOnce, schedulingFailure } from '../../core/placement/binding-state.ts'
 import { ANY_CLUSTER, hasOurAnnotations, isWaiting, readDecision } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { keptFailover } from '../../core/resource-binding/rebalance.ts'
@@ -92,7 +93,7 @@ function keepBinding(binding: ResourceBinding): ResourceBinding {
           replicaRequirements: !spec.replicas && spec.replicaRequirements != null ? {} : undefined,
           components: spec.components?.length ? spec.components.slice(0, 2).map(() => ({})) : undefined,
           suspension: spec.suspension,
-          gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(({ fromCluster }) => ({ fromCluster })),
+          gracefulEvictionTasks: spec.gracefulEvictionTasks?.map(keptEviction),
           propagateDeps: propagateDeps || undefined,
           preserveResourcesOnDeletion: spec.preserveResourcesOnDeletion || undefined,
           failover: keptFailover(spec.failover),
@@ -113,6 +114,12 @@ function keptClusters({ clusters, propagateDeps }: BindingSpec): BindingSpec['cl
   return propagateDeps
     ? clusters
     : clusters?.map(({ name, replicas = 0 }) => (replicas > 0 ? { name, replicas: 1 } : { name }))
+}
+
+/** Of the purge modes, decisions read only whether the workload leaves at once. */
+function keptEviction(task: EvictionTask): EvictionTask {
+  const { fromCluster, purgeMode } = task
+  return defined({ fromCluster, purgeMode: isPurgedAtOnce(task) ? purgeMode : undefined })
 }
 
 /** The placement that the scheduler applied counts while it differs from that of the binding. */
