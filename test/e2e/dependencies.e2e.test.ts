@@ -14,6 +14,7 @@ import {
   persistentVolume,
   persistentVolumeClaim,
   policy,
+  type SpecObject,
   secret,
   service,
   serviceAccount,
@@ -628,6 +629,38 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     }
   })
 
+  test('a Deployment that is scaled to zero keeps its disk where it ran, unlike Karmada', async () => {
+    const disk = persistentVolumeClaim('idle-disk')
+    const workload = deployment('idle', { needs: [disk] })
+    const placement = {
+      clusterAffinity: { clusterNames: ['member1', 'member2'] },
+      replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted' },
+    }
+    await hub.apply(disk, policy('idle', { placement, propagateDeps: true }), withRequests(workload))
+    await hub.isOnlyIn(disk, 'member1,member2')
+    const before = await worksOf(disk)
+
+    await hub.mergePatch(workload, { spec: { replicas: 0 } })
+    await hub.isOnlyIn(workload, '')
+    await hub.isOnlyIn(disk, distribution === 'builtin' ? 'member1,member2' : '')
+    await hub.executeDeletions()
+    await hub.mergePatch(workload, { spec: { replicas: 2 } })
+    await hub.isOnlyIn(workload, 'member1,member2')
+    await hub.isOnlyIn(disk, 'member1,member2')
+
+    const after = await worksOf(disk)
+    expect([...before].filter((uid) => after.has(uid))).toHaveLength(distribution === 'builtin' ? 2 : 0)
+
+    // The uids of the Works that bring an object to members.
+    async function worksOf({ kind, metadata: { name } }: KubeObject): Promise<Set<unknown>> {
+      const works = (await plane.listJson('works.work.karmada.io')) as WorkObject[]
+      const ofObject = works.filter(({ spec }) =>
+        spec.workload.manifests.some((one) => one.kind === kind && one.metadata.name === name),
+      )
+      return new Set(ofObject.map(({ metadata }) => metadata['uid']))
+    }
+  })
+
   describe('restarts', () => {
     test('of Lodestone and of Karmada change nothing', async () => {
       const needs = [configMap('steady-settings'), secret('steady-password')]
@@ -718,6 +751,14 @@ interface EventObject extends KubeObject {
 
 interface WorkObject extends KubeObject {
   spec: { workload: { manifests: KubeObject[] } }
+}
+
+/** Without requests, Karmada's scheduler copies a workload without replicas to all clusters. */
+function withRequests(workload: SpecObject): SpecObject {
+  const copy = structuredClone(workload) as SpecObject & { spec: { template: { spec: { containers: object[] } } } }
+  for (const container of copy.spec.template.spec.containers)
+    Object.assign(container, { resources: { requests: { cpu: '10m' } } })
+  return copy
 }
 
 /** A status write makes a new version of an object, and a distributor that starts may send that version again. */

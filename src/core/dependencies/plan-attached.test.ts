@@ -270,6 +270,48 @@ describe('the binding of a dependency', () => {
   })
 })
 
+describe('a workload that is in no cluster any more', () => {
+  const claim = { ...config, kind: 'PersistentVolumeClaim' }
+  const empty = referrer('myapp', { clusters: [], replicas: 0, replicaRequirements: {} })
+  const given = {
+    dependent: claim,
+    stored: attachedTo([referrer()], ({ spec }) => {
+      spec.resource.kind = claim.kind
+    }),
+  }
+
+  test.each([
+    { name: 'it is scaled to zero', by: empty },
+    {
+      name: 'it has replicas again, and waits for the scheduler',
+      by: referrer('myapp', { clusters: [], replicas: 2 }),
+    },
+  ])('keeps its PersistentVolumeClaim where it ran: $name', ({ by }) => {
+    expect(plan({ ...given, needs: [ours(by)] }).actions).toEqual([])
+  })
+
+  test('takes the claim along when it runs elsewhere', () => {
+    const moved = referrer('myapp', { clusters: [{ name: 'member3', replicas: 2 }] })
+    expect(patchOf(plan({ ...given, needs: [ours(moved)] }))).toMatchObject({
+      spec: { requiredBy: [{ clusters: [{ name: 'member3' }] }] },
+    })
+  })
+
+  test('gives the claim up when it needs it no more', () => {
+    expect(patchOf(plan({ ...given, needs: [], all: [empty] }))).toMatchObject({ spec: { requiredBy: null } })
+  })
+
+  test('keeps no other dependency', () => {
+    expect(patchOf(plan({ stored: attachedTo([referrer()]), needs: [ours(empty)] }))).toMatchObject({
+      spec: { requiredBy: [{ namespace: 'default', name: 'myapp-deployment' }] },
+    })
+  })
+
+  test('attaches no new claim', () => {
+    expect(plan({ dependent: claim, needs: [ours(empty)] }).actions).toEqual([])
+  })
+})
+
 describe('a workload that no longer needs the dependency', () => {
   const [one, two] = [referrer('one'), referrer('two')]
 

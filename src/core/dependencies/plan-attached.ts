@@ -7,6 +7,7 @@ import {
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { clustersWithWorkload, hasTarget } from '../placement/binding-state.ts'
 import { type Action, eventAbout, NOTHING, type PatchAction, type Plan, patchOf } from '../plan.ts'
@@ -92,7 +93,10 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
     entries.filter((entry) => (isSame(entry, own) ? clusterScoped.length > 0 : !isReleased(entry, released, labels))),
-    referrerSnapshots(own, [...attached.filter((binding) => !left.has(binding)), ...clusterScoped]),
+    referrerSnapshots(own, [
+      ...attached.filter((binding) => !left.has(binding) && !keepsClaim(binding, stored)),
+      ...clusterScoped,
+    ]),
   )
   const referrers = [
     ...requiredBy.filter((entry) => !isSame(entry, own)).flatMap((entry) => bindingOf(entry) ?? []),
@@ -135,6 +139,15 @@ function movedByKarmada(needs: readonly Need[], entries: readonly BindingSnapsho
     return [spec.clusters ?? [], clustersWithWorkload(spec)].every((written) => !jsonEqual(clusters, written))
   })
   return new Set(moved.map(({ binding }) => binding))
+}
+
+/**
+ * Whether a PersistentVolumeClaim stays in the clusters that are recorded for a workload. Otherwise what the workload has stored would be deleted. The
+ * scheduler takes a workload without replicas out of all clusters. When it gets replicas again, it is in none either until it is scheduled.
+ */
+function keepsClaim({ metadata, spec }: ResourceBinding, attached: ResourceBinding): boolean {
+  const isClaim = attached.spec.resource.kind === persistentVolumeClaims.kind
+  return isClaim && metadata.namespace !== undefined && clustersWithWorkload(spec).length === 0
 }
 
 /** Lodestone keeps its attachment until Karmada's distributor has its own label. Otherwise the dependency would be detached in between. */
