@@ -58,7 +58,11 @@ export interface Taint {
 
 export interface Node extends K8sObject {
   spec?: { unschedulable?: boolean; taints?: Taint[] }
-  status?: { conditions?: NodeCondition[] }
+  status?: {
+    conditions?: NodeCondition[]
+    /** `bootID` changes with each boot of the machine. */
+    nodeInfo?: { bootID?: string }
+  }
 }
 
 export const nodes: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }

@@ -150,6 +150,8 @@ export interface ReplicaMaintenance {
   /** When the data was last checked, or compared with its source. */
   checkedTime?: string
   refreshedTime?: string
+  /** A digest of the boot of its node in which the data was last seen to be there, by its download or a check. */
+  checkedBoot?: string
   /** Digests of the requests (annotations) that were handled. */
   handledCheck?: string
   handledRefresh?: string

@@ -1,7 +1,7 @@
 // Nodes that come and go while they have data, on a real API server with the real scheduler and controllers.
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import { jobOf, podOf } from './consumers.ts'
@@ -62,6 +62,28 @@ describe('the deletion of a VolumeManager', () => {
     await plane.apply(nodeObject('node-4'))
     await isReady('node-4')
   })
+})
+
+test('data that a node lost with its disk is downloaded again after its next boot', async () => {
+  const { plane } = cluster
+  const boot = (bootID: string) => {
+    const patch = JSON.stringify({ status: { nodeInfo: { bootID } } })
+    return plane.kubectl(['patch', 'node', 'node-3', '--subresource=status', '--type=merge', '-p', patch])
+  }
+  await boot('0b3f3b52-0a34-4d9e-9a53-0f3a9f0f5e10')
+  await cluster.create(volumeManagerOf('booted', onThe('node-3')))
+  const volume = firstVolume(await cluster.reached('booted', 'Running'))
+  await goDown('node-3')
+  await rm(dirname(cluster.dataOn('node-3', volume)), { recursive: true })
+  await boot('9d1c8a3e-52f4-4a0b-8f57-3a1a3c8a7b21')
+
+  await comeBack('node-3')
+
+  await plane.eventually('an Event names the loss', () => hasEvent('ReplicaLost', 'DataMissing'), 90_000)
+  await plane.eventually('the data is there again', async () => {
+    return cluster.nodesWith(volume).join() === 'node-3' && (await cluster.reached('booted', 'Running')) !== undefined
+  })
+  await cluster.deleteManager('booted')
 })
 
 describe('changes on a node that was lost and comes back', () => {

@@ -629,6 +629,32 @@ describe('a scheduled check', () => {
     expect(new Set(world.violations)).toEqual(new Set([`${lost} has a label and no data`]))
   })
 
+  test('after a boot of its node finds data that was lost with the disk, within a minute', async () => {
+    const boot = (bootID: string) =>
+      world.store.patch(nodes, { name: 'n1' }, { status: { nodeInfo: { bootID } } }, { subresource: 'status' })
+    const world = await worldWith([{}], ['n1'])
+    await boot('first')
+    await checked(Promise.resolve(world))
+    const checks = async () => (await world.volume())?.replicas?.[0]?.maintenances ?? 0
+    await boot('first')
+    await world.pass(60)
+    expect(await checks()).toBe(0)
+    world.fate = (pod) => (isCheck(pod) ? failed('DataMissing', true, 'the disk was replaced') : 'completes')
+    world.disks.clear()
+
+    await world.setCondition('n1', 'Ready', 'False')
+    await boot('second')
+    await world.pass(60)
+    expect(await checks()).toBe(0)
+    await world.setCondition('n1', 'Ready', 'True')
+    await world.pass(1)
+
+    expect(await checks()).toBe(1)
+    expect(world.events.map(({ reason }) => reason)).toContain('ReplicaLost')
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', node: 'n1' }])
+    expect([...world.downloads.values()]).toEqual([2])
+  })
+
   test('that cannot run changes nothing, and does not start on a node that is not ready', async () => {
     const world = await checked(worldWith([{}]))
     const [node = ''] = await world.nodesOf()

@@ -93,6 +93,10 @@ const replica: Schema = {
     },
     checkedTime: time('Time of the last check of the data.'),
     refreshedTime: time('Time of the last comparison with the source.'),
+    checkedBoot: string(
+      'Digest of the boot of the node in which the data was last found: after another boot, it is checked.',
+      63,
+    ),
     handledCheck: string('Digest of the last annotation lodestone.dev/check that was handled.', 63),
     handledRefresh: string('Digest of the last annotation lodestone.dev/refresh that was handled.', 63),
     requestedCheckTime: time('Time when the last check that the annotation requested ended.'),

@@ -1,10 +1,12 @@
 /** Observes the movers of a VolumeManager, and the nodes and pods that its tasks depend on: once, before any step. */
 import { NODE_ANNOTATION } from '../../api/lodestone.ts'
 import { keyOfObject } from '../../api/meta.ts'
+import type { Node } from '../../api/node.ts'
 import type { PersistentVolume } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import { MAX_VOLUMES } from '../../api/schemas/volume-manager.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
+import { fnv1a } from '../../base/hash.ts'
 import { jsonEqual } from '../../base/json.ts'
 import type { VolumeManagerInput, VolumeUser } from './input.ts'
 import { directoryOfMover } from './mover/affinity.ts'
@@ -160,6 +162,7 @@ function observeReplica(observer: Observer, id: string, replica: ReplicaStatus):
     maintenance: {
       ...observe('maintenance', maintenance?.attempt ?? 0, maintenance?.since),
       isNodeReady: home.kind === 'present' && home.isReady,
+      boot: bootOf(nodes.get(nodeName ?? '')),
       users: oldTrees && path !== undefined ? mounted(path, node) : [],
       requests,
       phase: checkPhase(manager, id, replica),
@@ -199,6 +202,12 @@ function nodeState(nodes: VolumeManagerInput['nodes'], name: string): NodeState 
   const { isReady, since } = readNodeHealth(node)
   const { uid, creationTimestamp } = node.metadata
   return { kind: 'present', uid, createdAt: fromTime(creationTimestamp ?? undefined), isReady, unreadySince: since }
+}
+
+/** A digest of the boot of a node, which is shorter than its ID; undefined if the kubelet reports none. */
+function bootOf(node: Node | undefined): string | undefined {
+  const { bootID } = node?.status?.nodeInfo ?? {}
+  return bootID ? fnv1a(bootID) : undefined
 }
 
 function observeDeletion(

@@ -12,11 +12,25 @@ const CONDITIONS = ['Ready', 'DiskPressure']
 /** The annotations of nodes that Lodestone reads. */
 const NODE_PREFIXES = [LEFTOVER_PREFIX, DISK_PREFIX]
 
+/** The conditions that decisions read, and the boot of the machine. */
+function keepStatus({ conditions = [], nodeInfo }: NonNullable<Node['status']> = {}): Node['status'] {
+  const kept = conditions
+    .filter(({ type }) => CONDITIONS.includes(type))
+    .map(({ type, status, lastTransitionTime }) =>
+      defined({ type, status, lastTransitionTime: lastTransitionTime || undefined }),
+    )
+  const { bootID } = nodeInfo ?? {}
+  const known = defined({
+    conditions: kept.length > 0 ? kept : undefined,
+    nodeInfo: bootID ? { bootID } : undefined,
+  })
+  return Object.keys(known).length > 0 ? known : undefined
+}
+
 const nodeKind: CachedKind<Node> = {
   type: nodes,
   keep({ apiVersion, kind, metadata: { name, uid, creationTimestamp, labels, annotations = {} }, spec, status }) {
     const ours = Object.entries(annotations).filter(([key]) => NODE_PREFIXES.some((prefix) => key.startsWith(prefix)))
-    const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
     const { unschedulable, taints } = spec ?? {}
     const kept = defined({
       unschedulable: unschedulable || undefined,
@@ -34,13 +48,7 @@ const nodeKind: CachedKind<Node> = {
         annotations: ours.length > 0 ? Object.fromEntries(ours) : undefined,
       }),
       spec: Object.keys(kept).length > 0 ? kept : undefined,
-      status: conditions?.length
-        ? {
-            conditions: conditions.map(({ type, status: holds, lastTransitionTime }) =>
-              defined({ type, status: holds, lastTransitionTime: lastTransitionTime || undefined }),
-            ),
-          }
-        : undefined,
+      status: keepStatus(status),
     })
   },
   indexes: {

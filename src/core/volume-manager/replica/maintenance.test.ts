@@ -14,6 +14,8 @@ const LOCAL = makeVolume({ sourceType: 'Local', options: { path: '/mnt/a' } })
 
 /** A phase that is over a second before NOW, and begins again a day later. */
 const phase = ((NOW / 1000 - 1) % DAY) / DAY
+/** A phase that begins in an hour. */
+const LATER = ((NOW / 1000 + 3600) % DAY) / DAY
 
 const observedOf = (more: Partial<MaintenanceObservation> = {}): MaintenanceObservation => ({
   config: READ_ONLY,
@@ -76,6 +78,42 @@ describe('the maintenance of a ready replica', () => {
     {
       name: 'is no scheduled check with another image',
       more: { config: makeVolume({ mover: { image: 'example.org/other' } }) },
+      want: undefined,
+    },
+    {
+      name: 'is a check after a boot of the node',
+      replica: { checkedTime: at(-600), checkedBoot: 'a' },
+      more: { boot: 'b', phase: LATER },
+      want: queued('Check'),
+    },
+    {
+      name: 'is no check in the boot in which the data was last found',
+      replica: { checkedTime: at(-600), checkedBoot: 'a' },
+      more: { boot: 'a', phase: LATER },
+      want: undefined,
+    },
+    {
+      name: 'is no check for a boot in the first 10 minutes after another check',
+      replica: { checkedTime: at(-599), checkedBoot: 'a' },
+      more: { boot: 'b', phase: LATER },
+      want: undefined,
+    },
+    {
+      name: 'is no check for a boot before any is recorded',
+      replica: { checkedTime: at(-600) },
+      more: { boot: 'b', phase: LATER },
+      want: undefined,
+    },
+    {
+      name: 'is no check of a node that reports no boot',
+      replica: { checkedTime: at(-600), checkedBoot: 'a' },
+      more: { phase: LATER },
+      want: undefined,
+    },
+    {
+      name: 'is no check for a boot without an interval',
+      replica: { checkedTime: at(-600), checkedBoot: 'a' },
+      more: { boot: 'b', settings: { ...settings, checks: { ...settings.checks, intervalSeconds: 0 } } },
       want: undefined,
     },
     { name: 'is no check without a spec', more: { config: undefined }, want: undefined },
@@ -267,6 +305,25 @@ describe('a check', () => {
       oldTrees: 1,
       replacedTime: at(-50),
     })
+  })
+
+  test('records the boot of the node in which it found the data', () => {
+    const succeeded = observedOf({ mover: { kind: 'succeeded' }, boot: 'b' })
+
+    const { next } = step(makeReplica({ ...running(), checkedBoot: 'a' }), succeeded)
+    const refreshed = step(makeReplica({ ...running({ kind: 'Refresh' }), checkedBoot: 'a' }), succeeded)
+
+    expect(next.checkedBoot).toBe('b')
+    // A refresh reads no unchanged file.
+    expect(refreshed.next.checkedBoot).toBe('a')
+  })
+
+  test('after a boot of the node that fails is repeated soon', () => {
+    const replica = makeReplica({ ...running(), checkedBoot: 'a' })
+
+    const { next } = step(replica, observedOf({ mover: failedWith('PrepareTimeout'), boot: 'b' }))
+
+    expect(next).toMatchObject({ checkedBoot: 'a', maintenance: { state: 'Failed', retryTime: at(10) } })
   })
 
   test('on request that can never run is not repeated', () => {

@@ -4,6 +4,7 @@
  * | State | Event | Next |
  * | --- | --- | --- |
  * | none, Failed | a check or a refresh is due, and the node is ready | Queued |
+ * | none, Failed | the node has booted since the data was last found, and is ready | Queued: a check |
  * | none, Failed | a refresh is due, but pods use four replaced trees | Failed: it waits for the pods |
  * | Queued | its mover gets a slot | Running |
  * | Queued | the node is not ready, or a refresh and the spec has another source | none |
@@ -49,6 +50,8 @@ export interface MaintenanceObservation extends Observation {
   isCurrent: boolean
   /** Without a ready node, nothing is started: a check that cannot run says nothing about the data. */
   isNodeReady: boolean
+  /** A digest of the boot of the node; undefined if its kubelet reports none. */
+  boot?: string | undefined
   /** The pods that use the data on the node of the replica. */
   users: readonly VolumeUser[]
   requests: MaintenanceRequests
@@ -124,6 +127,11 @@ export function withHandled(known: ReplicaMaintenance, { check, refresh }: Maint
   })
 }
 
+/** Records in which boot of the node the data was found. */
+export function withBoot(known: ReplicaMaintenance, boot: string | undefined): ReplicaMaintenance {
+  return boot === undefined ? without(known, 'checkedBoot') : { ...known, checkedBoot: boot }
+}
+
 /** The replaced trees on the node of a replica after a mover. A mover that was killed may have replaced a tree without a report. */
 export function withTrees(known: ReplicaMaintenance, { oldTrees = 0, replaced, endTime }: MoverSuccess) {
   const { oldTrees: before = 0, replacedTime } = known
@@ -181,12 +189,13 @@ function stepRunning(
   const step = stepWork(maintenance, observed)
   // The spec was changed meanwhile. A refresh would drop files that pods write from now on.
   if (step && kind === 'Refresh' && !isRefreshable(config)) return stepIdle(rest, data, config, observed)
-  if (!step) return finish(rest, maintenance, mover as MoverSuccess, now)
+  if (!step) return finish(rest, maintenance, mover as MoverSuccess, observed)
   const { next, dueAt } = step
   if (next.state !== 'Failed') return { next: { ...known, maintenance: next }, dueAt }
   const isFinal = mover?.kind === 'failed' && !mover.retry
-  // A scheduled check waits for its next time.
-  const at = kind === 'Check' ? (nextCheck(now, observed) ?? now + RETRY_MS) : (fromTime(next.retryTime) ?? now)
+  // A scheduled check waits for its next time, unless the data may be lost since the node has booted.
+  const isScheduled = kind === 'Check' && !hasBooted(known, observed)
+  const at = isScheduled ? (nextCheck(now, observed) ?? now + RETRY_MS) : (fromTime(next.retryTime) ?? now)
   const failed = { ...next, retryTime: toTime(at) }
   return { next: { ...(isFinal ? handled(rest, maintenance, now) : rest), maintenance: failed }, dueAt: at }
 }
@@ -203,11 +212,16 @@ function finish(
   known: ReplicaMaintenance,
   maintenance: MaintenanceStatus,
   mover: MoverSuccess,
-  now: number,
+  observed: MaintenanceObservation,
 ): MaintenanceStep {
+  const { now } = observed
   const isRefresh = maintenance.kind === 'Refresh'
-  const time = isRefresh ? { refreshedTime: toTime(now) } : { checkedTime: toTime(now) }
-  const next = handled({ ...withTrees(known, mover), ...time }, maintenance, now)
+  const kept = withTrees(known, mover)
+  // A refresh compares lists of the source, and looks at no file that is unchanged in them.
+  const found = isRefresh
+    ? { ...kept, refreshedTime: toTime(now) }
+    : withBoot({ ...kept, checkedTime: toTime(now) }, observed.boot)
+  const next = handled(found, maintenance, now)
   return { ...inQueue(next, now), refreshedBytes: isRefresh ? mover.bytes : undefined }
 }
 
@@ -219,6 +233,9 @@ const RETRY_MS = 600_000
  * other VolumeManagers. Scheduled checks do not count.
  */
 const REQUESTED_CHECK_PAUSE_MS = 600_000
+
+/** The pause after a check before one for another boot: a node reports its boots itself, and may do so in a loop. */
+const BOOT_CHECK_PAUSE_MS = 600_000
 
 /** A check or a refresh, and when it is due. */
 interface Due {
@@ -253,6 +270,9 @@ function dueMaintenance(
     const at = nextCheck(checked, observed)
     // Another image may not know this verb.
     if (at !== undefined && config.mover?.image === undefined) all.push({ kind: 'Check', at })
+    if (at !== undefined && config.mover?.image === undefined && hasBooted(known, observed)) {
+      all.push({ kind: 'Check', at: Math.max(now, (fromTime(known.checkedTime) ?? 0) + BOOT_CHECK_PAUSE_MS) })
+    }
     if (mayDeleteOldTrees(known, observed)) all.push({ kind: 'Check', at: Math.max(now, checked + RETRY_MS) })
   }
   return all.map((due) => ({ ...due, at: Math.max(due.at, retryAt(known, due, observed)) }))
@@ -265,6 +285,14 @@ export function requestedCheckAt(
 ): number | undefined {
   if (!check || check === handledCheck) return undefined
   return Math.max(now, (fromTime(requestedCheckTime) ?? 0) + REQUESTED_CHECK_PAUSE_MS)
+}
+
+/**
+ * Whether the node has booted since the data was last found. Its disk may be another one, or its file system is not mounted. Instances with
+ * local disks lose their data and keep their Node, with its uid.
+ */
+function hasBooted({ checkedBoot }: ReplicaMaintenance, { boot }: Pick<MaintenanceObservation, 'boot'>): boolean {
+  return checkedBoot !== undefined && boot !== undefined && checkedBoot !== boot
 }
 
 /** A failed attempt of the same kind is retried at its retry time. A changed Secret or spec retries it at once. */

@@ -15,7 +15,7 @@ import type { ObservedReplica, ObservedVolume } from '../observe.ts'
 import { placeKey } from '../rules/names.ts'
 import { stepDeletion } from './deletion.ts'
 import { evictData, isReady, loseData, stepDownload } from './download.ts'
-import { stepMaintenance, withHandled, withTrees } from './maintenance.ts'
+import { stepMaintenance, withBoot, withHandled, withTrees } from './maintenance.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import type { Transition } from './transition.ts'
 import { hasChanges, hasUploadSource, keepsChanges, readSpecSource, stepUpload, withUploadSource } from './upload.ts'
@@ -59,6 +59,7 @@ const FIELDS: { readonly [M in keyof Machines]: Readonly<Record<keyof Machines[M
     maintenances: true,
     checkedTime: true,
     refreshedTime: true,
+    checkedBoot: true,
     requestedCheckTime: true,
     handledCheck: true,
     handledRefresh: true,
@@ -132,8 +133,12 @@ function stepReplica(
   })
 
   // New data needs neither of the requested checks and refreshes.
+  const { requests, boot } = observed.maintenance
   const known = arrived
-    ? withHandled(withTrees(before.maintenance, arrived), observed.maintenance.requests)
+    ? withBoot(
+        withHandled(withTrees(before.maintenance, arrived), requests),
+        download.node === undefined ? undefined : boot,
+      )
     : before.maintenance
   const maintained = stepMaintenance(known, data, {
     ...observed.maintenance,
