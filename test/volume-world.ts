@@ -53,6 +53,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
     progressTimeoutSeconds: 600,
     preemptAfterSeconds: 1800,
     minBytesPerSecond: 65_536,
+    awaitNewNodes: false,
     logLines: 100,
   },
   nodeLossSeconds: 300,

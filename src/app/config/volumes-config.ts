@@ -167,6 +167,11 @@ export const volumesSection: Field<VolumesConfig> = section({
       65_536,
       'The rate, over 5 minutes, below which such a mover loses its slot earlier; 0 for none.',
     ),
+    awaitNewNodes: field(
+      { type: 'boolean' },
+      false,
+      'For [autoscaled nodes](../concepts/volumes.md#autoscaled-nodes): a download that no node can take has a Pod that stays Pending.',
+    ),
     logLines: field(
       { type: 'integer', minimum: 0, maximum: 10_000 },
       100,

@@ -94,6 +94,8 @@ export interface VolumeSettings extends VolumeLimits {
     preemptAfterSeconds: number
     /** The rate below which it gives its slot earlier; 0 for none. */
     minBytesPerSecond: number
+    /** Whether a download that no node can take has a Pod that stays Pending, so that an autoscaler adds a node. */
+    awaitNewNodes: boolean
     /** How many of the last lines of a mover's log Lodestone logs when the mover ends; 0 for none. */
     logLines: number
   }

@@ -3,14 +3,16 @@ import { MOVER_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { FailureCode, MoverVerb } from '../../mover-contract/contract.ts'
+import type { MESSAGES } from '../codes.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
 import { findRoot, nodesWithoutRoom, replicaSize } from '../nodes/disk.ts'
-import { allowsNode, readNodeHealth, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
+import { allowsNode, isLostNode, readNodeHealth, runsMovers, toleratesNode } from '../nodes/feasibility.ts'
 import type { MoverPod } from '../observe.ts'
 import { isEnded } from '../pod-use.ts'
 import { nodesToAvoid } from '../replica/node-failures.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
+import { sourceTypeOf } from '../rules/source-types.ts'
 import { fromTime } from '../time.ts'
 import type { NodeSlots } from './slots.ts'
 
@@ -134,6 +136,36 @@ export function slotAmong(
   slots: NodeSlots,
 ): number | undefined {
   return slots.takeAmong(freeNodes(plan, input, slots, notOn))
+}
+
+/**
+ * Takes a slot for a mover that waits for a node which an autoscaler adds: it adds one only for a Pod that is Pending. Undefined if a node can take
+ * the replica, now or later, or if no node is awaited. A replica asks for it after it was found to have no node, so other replicas go first.
+ *
+ * @param others the number of movers that have not ended. Movers that wait together get different slots, so that one new node can take them.
+ */
+export function slotOnNewNode(
+  replica: ReplicaStatus,
+  plan: VolumePlan,
+  input: VolumeManagerInput,
+  others: number,
+): number | undefined {
+  const { maxPerNode, awaitNewNodes } = input.settings.movers
+  if (!awaitNewNodes || replica.reason !== NO_NODE || mayHaveNode(replica, plan, input)) return undefined
+  return others % maxPerNode
+}
+
+const NO_NODE = 'NoNode' satisfies keyof typeof MESSAGES
+
+/** Whether a node of the cluster can take a replica, also later, when it is ready again or has a free slot. */
+function mayHaveNode({ path }: ReplicaStatus, { config, set, wanted }: VolumePlan, input: VolumeManagerInput): boolean {
+  if (path === undefined || wanted === undefined || wanted.everyNode !== undefined) return true
+  if (sourceTypeOf(config?.sourceType ?? '').delivery !== 'moved') return true
+  const taken = new Set(set.replicas.flatMap((one) => (one.path === path ? (one.node ?? []) : [])))
+  return [...input.nodes.all()].some((node) => {
+    const { name = '' } = node.metadata
+    return !taken.has(name) && wanted.allows(name) && wanted.admits(name) && !isLostNode(node, input)
+  })
 }
 
 /** The nodes that could run the mover of a replica now. */

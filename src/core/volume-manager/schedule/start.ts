@@ -19,7 +19,7 @@ import { startUpload } from '../replica/upload.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { claimNameOf } from '../rules/names.ts'
 import { revisionOf, sourceTypeOf } from '../rules/source-types.ts'
-import { placeMover, searchState, slotAmong } from './placement.ts'
+import { placeMover, searchState, slotAmong, slotOnNewNode } from './placement.ts'
 import { maxMaintenances } from './shares.ts'
 import { type NodeSlots, openNodeSlots } from './slots.ts'
 
@@ -156,7 +156,9 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
         ? startDownload(replica, input)
         : { next: withoutReason(replica, STUCK) }
     }
-    const isStarted = startIn(starter, () => slotAmong(placement, plan, input, nodeSlots), moverIn)
+    const others = input.allowance.active.length + starter.pods.length
+    const takeSlot = () => slotAmong(placement, plan, input, nodeSlots) ?? slotOnNewNode(replica, plan, input, others)
+    const isStarted = startIn(starter, takeSlot, moverIn)
     if (!isStarted) return { next: stuck(replica, 'NoNode') }
     search = 'searching'
     return startDownload(replica, input)
