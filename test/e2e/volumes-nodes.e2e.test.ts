@@ -13,7 +13,10 @@ const FILES = { 'a.txt': 'first', 'b.txt': 'second' }
 let cluster: Member
 
 beforeAll(async () => {
-  cluster = await startMember({ volumes: { deletionNodeTimeoutSeconds: 5, nodeLossSeconds: 5 } })
+  cluster = await startMember({
+    volumes: { deletionNodeTimeoutSeconds: 5, nodeLossSeconds: 5 },
+    movers: { awaitNewNodes: true },
+  })
   await cluster.putBucket('lake', FILES, 'train/')
 })
 afterAll(() => cluster?.plane.stopAll())
@@ -165,6 +168,22 @@ describe('a copy on every node of a selector', () => {
       return (await cluster.labeledNodes(after)).sort().join() === 'node-3,node-5'
     })
   })
+})
+
+test('data for a pool without nodes has a Pod for which an autoscaler adds one', async () => {
+  const { plane } = cluster
+  const volume = s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 1, nodeAffinity: selector('scaled') })
+  await cluster.create(volumeManagerOf('scaled', volume))
+  await plane.eventually('the scheduler finds no node for its mover', async () => {
+    const [mover] = await cluster.moversOf('scaled')
+    return mover?.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') ?? false
+  })
+
+  await plane.kubectl(['label', 'node', 'node-1', 'scaled=true'])
+
+  const status = firstVolume(await cluster.reached('scaled', 'Running'))
+  expect(cluster.nodesWith(status)).toEqual(['node-1'])
+  await cluster.deleteManager('scaled')
 })
 
 async function replicaOn(name: string, test: (replica: ReplicaStatus) => boolean): Promise<boolean> {
