@@ -60,8 +60,8 @@ export interface AppInput {
 }
 
 export interface App {
-  /** The ports of the application after its start. */
-  addresses: { admission: number; health: number }
+  /** The ports on which the servers listen, which may be chosen by the system. */
+  ports: { admission: number; health: number }
   /** Resolves when every cache is synced and the registration is current. */
   ready: Promise<void>
   /** Sets the application to not ready, drains, then closes everything. May be called at any time, also twice. */
@@ -191,5 +191,5 @@ async function startParts(input: AppInput, shutdown: Shutdown): Promise<Omit<App
     }
   })()
   ready.catch(() => undefined) // If it is stopped before it is ready, a caller that waits for `ready` gets the error.
-  return { addresses: { admission, health: health.port }, ready }
+  return { ports: { admission, health: health.port }, ready }
 }

@@ -23,7 +23,7 @@ async function start() {
   server.put(dataSources, makeSource({ locality: { clusterNames: ['member2'] } }))
   server.put(resourceBindings, makeBinding({ clusters: [{ name: 'member2', replicas: 2 }] }))
   const app = await start()
-  const url = `http://127.0.0.1:${app.addresses.health}`
+  const url = `http://127.0.0.1:${app.ports.health}`
   const binding = () =>
     server.objects.get('/apis/work.karmada.io/v1alpha2/resourcebindings', 'default', 'app-deployment')
   const clusters = () => (binding() as ResourceBinding).spec.placement?.clusterAffinity?.clusterNames

@@ -121,12 +121,12 @@ async function startReady(overrides?: Overrides): Promise<Running> {
 }
 
 async function health({ app }: Running, path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(`http://127.0.0.1:${app.addresses.health}${path}`)
+  const response = await fetch(`http://127.0.0.1:${app.ports.health}${path}`)
   return { status: response.status, text: await response.text() }
 }
 
 function send({ app, ca }: Running) {
-  return call({ port: app.addresses.admission, ca, path: PATH, body: review })
+  return call({ port: app.ports.admission, ca, path: PATH, body: review })
 }
 
 /** The clusters to which the example's binding is narrowed. */
@@ -222,7 +222,7 @@ describe('probes and metrics', () => {
       },
     })
     const { app, ca } = running
-    const answer = await call({ port: app.addresses.admission, ca, path: '/validate/data-source-claim', body: ofClaim })
+    const answer = await call({ port: app.ports.admission, ca, path: '/validate/data-source-claim', body: ofClaim })
     expect(answer.status, 'a claim needs no rules').toBe(200)
 
     isUp = true
@@ -303,7 +303,7 @@ describe('probes and metrics', () => {
       const [entry] = (await told(running))?.webhooks ?? []
       expect(entry?.clientConfig.url).toBe('https://127.0.0.1:9443/interpret/dependencies')
       expect(Buffer.from(entry?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
-      const answer = await call({ port: running.app.addresses.admission, ca: running.ca, path: INTERPRETER_PATH })
+      const answer = await call({ port: running.app.ports.admission, ca: running.ca, path: INTERPRETER_PATH })
       expect(answer.status).toBe(400)
     })
 
@@ -359,7 +359,7 @@ describe('a certificate that is replaced while connections are open', () => {
 
   function servedToNewConnections({ app, ca }: Running): Promise<string> {
     return new Promise((resolve, reject) => {
-      const socket = connectTls({ host: '127.0.0.1', port: app.addresses.admission, ca }, () => {
+      const socket = connectTls({ host: '127.0.0.1', port: app.ports.admission, ca }, () => {
         resolve(socket.getPeerCertificate().subjectaltname ?? '')
         socket.destroy()
       })
@@ -378,7 +378,7 @@ describe('a certificate that is replaced while connections are open', () => {
     onTestFinished(() => agent.destroy())
     const sendAgain = () =>
       new Promise<{ status: number | undefined; reused: boolean; hosts: string }>((resolve, reject) => {
-        const { admission: port } = running.app.addresses
+        const { admission: port } = running.app.ports
         const headers = { 'content-type': 'application/json' }
         const outgoing = request(
           { host: '127.0.0.1', port, path: PATH, method: 'POST', agent, headers },
@@ -432,7 +432,7 @@ describe('stopping', () => {
     const outgoing = request(
       {
         host: '127.0.0.1',
-        port: running.app.addresses.admission,
+        port: running.app.ports.admission,
         ca: running.ca,
         agent: false,
         path: PATH,
@@ -455,7 +455,7 @@ describe('stopping', () => {
 
   test('it is not ready first, then answers what is in flight, then closes its ports', async () => {
     const running = await startReady()
-    const { admission, health: healthPort } = running.app.addresses
+    const { admission, health: healthPort } = running.app.ports
     const { answer, finish } = await openReview(running)
 
     const stopping = running.app.stop()
@@ -479,7 +479,7 @@ describe('stopping', () => {
     expect((await health(running, '/readyz')).status).toBe(503)
     expect((await send(running)).status).toBe(200)
     await stopping
-    expect(await isOpen(running.app.addresses.admission)).toBe(false)
+    expect(await isOpen(running.app.ports.admission)).toBe(false)
   })
 
   test('its metrics say no longer that a leader has seen the webhooks', async () => {
@@ -497,7 +497,7 @@ describe('stopping', () => {
 
   test('ends soon after the drain, whatever is open', async () => {
     const running = await startReady({ server: { drainSeconds: 1 } })
-    const { admission: port } = running.app.addresses
+    const { admission: port } = running.app.ports
     // Never starts TLS.
     const tcp = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
     // Never sends the rest of its body.
@@ -696,7 +696,7 @@ test('a hold does not end by a jump of the clock, in the loop and at admission',
   const { name, namespace } = held.metadata
   const request = { ...parsed.request, name, namespace, operation: 'UPDATE', object, oldObject: held }
   const { body } = await call({
-    port: running.app.addresses.admission,
+    port: running.app.ports.admission,
     ca: running.ca,
     path: PATH,
     body: JSON.stringify({ ...parsed, request }),

@@ -23,7 +23,7 @@ async function start() {
   const app = await start()
   /** Each run of a loop that went well and each that did not, as metrics tell it. */
   const runs = async (loop: string) => {
-    const metrics = await (await fetch(`http://127.0.0.1:${app.addresses.health}/metrics`)).text()
+    const metrics = await (await fetch(`http://127.0.0.1:${app.ports.health}/metrics`)).text()
     return metrics.split('\n').filter((line) => /^\w+_reconcile_total/.test(line) && line.includes(`"${loop}"`))
   }
   return { server, store, runs }

@@ -70,7 +70,7 @@ async function start(volumes: object) {
     const request = { uid: '1', operation: 'CREATE', kind: { group, version, kind }, resource, object, userInfo: {} }
     const body = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
     const ca = readFileSync(join(certificates, 'ca.crt'), 'utf8')
-    const answer = await call({ port: app.addresses.admission, ca, path: '/validate/volume-manager', body })
+    const answer = await call({ port: app.ports.admission, ca, path: '/validate/volume-manager', body })
     return (JSON.parse(answer.body) as AdmissionReview).response?.allowed
   }
   const swap = (next: object, rest: object = {}) => configMap.swap({ ...base, ...rest, volumes: next })

@@ -14,7 +14,7 @@ const REVIEW = fileURLToPath(new URL('../../../examples/review.json', import.met
 export function folderHints(
   folder: string,
   { certificates }: Config,
-  { admission, health }: App['addresses'],
+  { admission, health }: App['ports'],
   env: CommandIo['env'],
 ): string {
   const command = env['npm_lifecycle_event'] === undefined ? 'lodestone' : 'npm run -s lodestone --'

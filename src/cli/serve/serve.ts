@@ -87,13 +87,13 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
     app = await Promise.race([starting, aborted(signal)])
     if (!app) return stopStarting(starting)
-    log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
+    log.info({ admissionPort: app.ports.admission, healthPort: app.ports.health }, 'serving')
     await Promise.race([app.ready, aborted(signal)])
     // The caches of an API server that does not respond have no sizes.
     if (signal.aborted) return 0
     log.info({ objects: memorySizes(store) }, 'ready')
     if (folder !== undefined) {
-      io.stdout.write(folderHints(folder, config, app.addresses, io.env))
+      io.stdout.write(folderHints(folder, config, app.ports, io.env))
       if (args.flag('page')) page = servePage(args, { ...io, signal })
     }
     await aborted(signal)
