@@ -55,9 +55,8 @@ try {
   lap()
   const { store, header } = await openSnapshotStore({ file: path, signal })
   const loaded = lap()
-  const { clusterScopedClaims: scope, ...settings } = snapshotContext(header)
-  const world = { ...settings, now: Date.parse(header.takenAt), scope }
-  const fleet = await openFleet(store, world)
+  const settings = { ...snapshotContext(header), now: Date.parse(header.takenAt), matrix: undefined }
+  const fleet = await openFleet(store, settings)
   const indexed = lap()
   log(`loaded in ${loaded.toFixed(1)} s of CPU, indexed in ${indexed.toFixed(1)}`)
 
@@ -83,7 +82,7 @@ try {
   times.sort((a, b) => a - b)
   const quantile = (share: number) => `${((times[Math.floor((times.length - 1) * share)] ?? 0) * 1000).toFixed(0)} ms`
   lap()
-  const context = { store, workloads: SHIPPED_KINDS, now: world.now, signal } as never
+  const context = { store, workloads: SHIPPED_KINDS, now: settings.now, signal } as never
   const rows = given.each ? (await tabulate('cluster', fleet, context)).rows.length : 0
   const tabulated = lap()
   print(
@@ -110,7 +109,7 @@ try {
     }
     const source = overlay.get(dataSources, undefined, random.pick(sourceNames))
     if (!source) throw new Error('the fleet has no source')
-    const moved = random.chance(0.5) ? outdateSource(source) : moveData(source, [random.pick(names)], world.now)
+    const moved = random.chance(0.5) ? outdateSource(source) : moveData(source, [random.pick(names)], settings.now)
     return overlay.put(dataSources, moved)
   }
 } finally {

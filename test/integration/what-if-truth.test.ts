@@ -32,8 +32,9 @@ const SAMPLES = 10_000
 const MAX_RUNS = 5
 const SETTINGS = {
   now: NOW,
-  scope: 'forbidden',
+  clusterScopedClaims: 'forbidden',
   timing: DEFAULT_TIMING,
+  matrix: undefined,
   kinds: SHIPPED_KINDS,
   karmadaRules: newestRules,
 } as const

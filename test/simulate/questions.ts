@@ -7,7 +7,7 @@ import type { Taint } from '../../src/api/node.ts'
 import { defined } from '../../src/base/json.ts'
 import { newestRules } from '../../src/core/karmada-rules.ts'
 import { DIVIDED_REPLICAS } from '../../src/core/resource-binding/narrow-to-fit.ts'
-import { FAILBACK_WINDOW } from '../../src/core/resource-binding/timing.ts'
+import { DEFAULT_TIMING, FAILBACK_WINDOW } from '../../src/core/resource-binding/timing.ts'
 import type { Effect } from '../../src/core/what-if/effect.ts'
 import { leaveCluster, loseCluster, moveData } from '../../src/core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
@@ -111,11 +111,11 @@ export async function ask(world: World, action: AskedAction): Promise<Asked> {
   const settings = {
     matrix: replica.matrix,
     now: world.clock.now(),
-    scope: undefined,
-    timing: undefined,
+    clusterScopedClaims: 'forbidden',
+    timing: DEFAULT_TIMING,
     kinds: SHIPPED_KINDS,
     karmadaRules: newestRules,
-  }
+  } as const
   const overlay = new OverlayStore(store, allKinds(SHIPPED_KINDS))
   const question = { store: overlay, changes: suppose(world, action, overlay) }
   const fleet = await openFleet(store, settings)

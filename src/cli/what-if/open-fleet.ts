@@ -97,8 +97,8 @@ async function openSnapshot(file: string, args: Arguments, io: CommandIo, config
 }
 
 async function openFleetSource(file: string | undefined, context: SupposeContext): Promise<FleetSource> {
-  const { store, now, workloads: kinds, clusterScopedClaims: scope, timing, karmadaRules, matrix, signal } = context
-  const fleet = await openFleet(store, { now, scope, timing, kinds, karmadaRules, matrix }, signal)
+  const { store, signal, workloads: kinds, ...settings } = context
+  const fleet = await openFleet(store, { ...settings, kinds }, signal)
   return { file, fleet, context, notes: notesOn(store) }
 }
 

@@ -18,7 +18,13 @@ import { OverlayStore } from '../../store/overlay-store.ts'
 import { indexBindings } from './binding-index.ts'
 import { openWorld, supposeWorld } from './world.ts'
 
-const settings = { now: NOW, timing: DEFAULT_TIMING, kinds: SHIPPED_KINDS, karmadaRules: newestRules }
+const settings = {
+  now: NOW,
+  timing: DEFAULT_TIMING,
+  matrix: undefined,
+  kinds: SHIPPED_KINDS,
+  karmadaRules: newestRules,
+}
 const policyAnnotations = {
   'propagationpolicy.karmada.io/namespace': 'default',
   'propagationpolicy.karmada.io/name': 'policy',
@@ -43,7 +49,7 @@ async function concernedBy(
   await store.create(propagationPolicies, makePolicy({ placement: { clusterAffinity } }, { name: 'policy' }))
   for (const claim of claims) await store.create(dataSourceClaims, claim)
   await store.create(resourceBindings, binding)
-  const present = openWorld(store, { ...settings, scope: 'forbidden' })
+  const present = openWorld(store, { ...settings, clusterScopedClaims: 'forbidden' })
   const index = await indexBindings(present)
   const overlay = new OverlayStore(store, kinds)
   const changes = clusters

@@ -18,8 +18,11 @@ export interface WorkloadData {
 }
 
 /** Reads the data of a workload. */
-export function dataOf(binding: ResourceBinding, { store, scope }: World): WorkloadData {
-  return { claims: claimsFor(binding.spec.resource, store, scope), volumes: locateVolumes(binding, store) }
+export function dataOf(binding: ResourceBinding, { store, clusterScopedClaims }: World): WorkloadData {
+  return {
+    claims: claimsFor(binding.spec.resource, store, clusterScopedClaims),
+    volumes: locateVolumes(binding, store),
+  }
 }
 
 /** Whether a placement needs a number of clusters: then each cluster that it allows matters, and not only the last one. */

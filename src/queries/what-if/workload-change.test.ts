@@ -11,13 +11,19 @@ import { rememberOutcomes } from './present.ts'
 import { findChanges } from './workload-change.ts'
 import { openWorld, placedBindings } from './world.ts'
 
-const settings = { now: NOW, timing: DEFAULT_TIMING, kinds: SHIPPED_KINDS, karmadaRules: newestRules }
+const settings = {
+  now: NOW,
+  timing: DEFAULT_TIMING,
+  matrix: undefined,
+  kinds: SHIPPED_KINDS,
+  karmadaRules: newestRules,
+}
 
 test.each(['certain', 'possible'] as const)(
   'other requests are handled between %s bindings, also if none of them changes',
   async (certainty) => {
     const store = await storeOf(new Fleet(1, { clusters: 5, sources: 20, bindings: 500, volumes: false }))
-    const world = openWorld(store, { ...settings, scope: 'forbidden' })
+    const world = openWorld(store, { ...settings, clusterScopedClaims: 'forbidden' })
     const present = { world, outcomesOf: rememberOutcomes(world), index: await indexBindings(world) }
     const keys = [...placedBindings(store)].map(keyOfObject)
     const concerned = { certain: new Set<string>(), possible: [], [certainty]: keys }

@@ -4,31 +4,24 @@ import { type Cluster, clusters, type ResourceBinding } from '../../api/karmada.
 import { type K8sObject, keyOfObject } from '../../api/meta.ts'
 import { defined, jsonEqual, without } from '../../base/json.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
+import type { DecisionSettings } from '../../core/resource-binding/decision-settings.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
-import type { PlacementTiming } from '../../core/resource-binding/timing.ts'
-import type { TransferMatrix } from '../../core/transfer-cost/matrix.ts'
 import { evict, findEviction } from '../../core/what-if/evict.ts'
 import { compileFleet, type Fleet, worsenFleet } from '../../core/what-if/fleet.ts'
 import { isAffectedBy } from '../../core/what-if/schedule.ts'
 import { type Settled, type SettleInput, settle } from '../../core/what-if/settle.ts'
-import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { kindKey } from '../../store/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 import { gatherBindingInput } from '../binding.ts'
-import { type ClusterScope, claimsFor } from '../permission.ts'
+import { claimsFor } from '../permission.ts'
 import { claimSource } from '../source.ts'
 import { allBindings } from '../workload.ts'
 
-/** The settings of decisions. */
-export interface WorldSettings {
+/** By which settings and rules decisions are predicted, and for which time. */
+export interface WorldSettings extends DecisionSettings {
   /** In ms since the epoch. */
   now: number
-  scope: ClusterScope
-  timing: PlacementTiming | undefined
-  kinds: WorkloadKinds
   karmadaRules: KarmadaRules
-  /** The price matrix, if one is configured. */
-  matrix?: TransferMatrix | undefined
 }
 
 /** The objects of a hub, with its clusters compiled once. */
@@ -131,12 +124,8 @@ export function gatherSettleInput(
 }
 
 /** Gathers what the decision on a binding reads in a world. */
-export function gatherDecisionInput(
-  written: ResourceBinding,
-  stored: ResourceBinding,
-  { scope, ...world }: World,
-): BindingInput {
-  return gatherBindingInput(written, stored, { ...world, clusterScopedClaims: scope })
+export function gatherDecisionInput(written: ResourceBinding, stored: ResourceBinding, world: World): BindingInput {
+  return gatherBindingInput(written, stored, world)
 }
 
 /** Whether a cluster changed, and the scheduler looks at a binding again. */
@@ -165,8 +154,8 @@ function isSpecChanged({ before, after }: StoreChange): boolean {
 }
 
 /** Returns the data of a workload whose location is known, by the names of the sources. */
-export function dataOfBinding({ spec }: ResourceBinding, { store, scope }: World): LocatedData[] {
-  return claimsFor(spec.resource, store, scope).flatMap((claim) => {
+export function dataOfBinding({ spec }: ResourceBinding, { store, clusterScopedClaims }: World): LocatedData[] {
+  return claimsFor(spec.resource, store, clusterScopedClaims).flatMap((claim) => {
     const source = claimSource(claim, store)
     return source ? [{ source: source.metadata.name ?? '', bytes: source.spec.locality?.bytes }] : []
   })
