@@ -7,6 +7,7 @@
  * grow with the time that `JSON.parse` needs on this machine. So a busy machine changes little.
  */
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { admissionSettings } from '../src/server/admission.fake.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
@@ -41,11 +42,10 @@ const stores = { hub: await openHostileStore('hub'), member: await openHostileSt
 const IN_MEMBER: ReadonlySet<string> = new Set(['pod', 'annotated-pod', 'workload'])
 const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
 const metrics = openMetrics()
-const volumes = () => ({ whenNotReady: 'gate' as const })
 const served = new Map(
   webhooks.map((one) => {
     const store = IN_MEMBER.has(one.name) ? stores.member : stores.hub
-    return [one.name, serveWebhook(one, { store, log, metrics, now: Date.now, propagateDeps: 'dataBound', volumes })]
+    return [one.name, serveWebhook(one, { ...admissionSettings, store, log, metrics, now: Date.now })]
   }),
 )
 const exceeded: string[] = []

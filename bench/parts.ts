@@ -12,11 +12,13 @@ import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
 import { publishVolume } from '../src/core/volume-manager/rules/published.ts'
 import { revisionOf } from '../src/core/volume-manager/rules/source-types.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { admissionSettings } from '../src/server/admission.fake.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
+import { defaultSettings } from '../src/webhooks/context.fake.ts'
 import type { Webhook } from '../src/webhooks/define.ts'
 import { podWebhook } from '../src/webhooks/pod.ts'
 import { bindingWebhooks } from '../src/webhooks/resource-binding.ts'
@@ -35,8 +37,7 @@ for (let i = 0; i < 1000; i++) await store.create(volumeManagers, runningManager
 const output = { write: () => true, fd: openSync('/dev/null', 'w') }
 const silent = openLogger({ level: 'silent', format: 'json', output })
 const logger = openLogger({ level: 'info', format: 'json', output })
-const settings = { propagateDeps: 'dataBound', whenNotReady: 'gate' } as const
-const dependencies = { store, ...settings, volumes: () => settings, now: Date.now, metrics: openMetrics() }
+const dependencies = { ...admissionSettings, store, now: Date.now, metrics: openMetrics() }
 
 const REVIEWS = [
   ['CREATE of a binding', CREATE, resourceBinding],
@@ -48,7 +49,7 @@ const rows = []
 for (const [name, body, webhook] of REVIEWS) {
   const request = (): AdmissionRequest => JSON.parse(body).request
   const decode = () => decodeReview(JSON.parse(body))
-  const decide = (of = request()) => webhook.review(of, { store, now: Date.now(), ...settings })
+  const decide = (of = request()) => webhook.review(of, { ...defaultSettings, store, now: Date.now() })
   const encode = (of = request()) => encodeResponse(of, decide(of), (text) => Buffer.from(text).toString('base64'))
   const answer = serveWebhook(webhook, { ...dependencies, log: silent.log })
   const answerAndLog = serveWebhook(webhook, { ...dependencies, log: logger.log })

@@ -9,6 +9,7 @@ import { compileSchema } from '../src/base/schema/schema-errors.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
+import { defaultSettings } from '../src/webhooks/context.fake.ts'
 import { allWebhooks } from '../src/webhooks/index.ts'
 import {
   makeBinding,
@@ -53,7 +54,7 @@ const REJECT_CHANGES = ['resource-binding', 'cluster-resource-binding']
 const webhooks = allWebhooks(SHIPPED_KINDS)
 const store = openFolderStore({ kinds: cachedKinds })
 await store.start(AbortSignal.timeout(60_000))
-const context = { store, now: 0, propagateDeps: 'dataBound' as const, whenNotReady: 'gate' as const }
+const context = { ...defaultSettings, store, now: 0 }
 
 function review(name: string, object: K8sObject, oldObject?: K8sObject): string {
   const webhook = webhooks.find((one) => one.name === name)

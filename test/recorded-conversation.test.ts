@@ -19,6 +19,7 @@ import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from '../src/core/resource-binding/annotations.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../src/store/store.ts'
+import { defaultSettings } from '../src/webhooks/context.fake.ts'
 import { allWebhooks } from '../src/webhooks/index.ts'
 import { makeClaim, makeSource, NOW } from './builders.ts'
 import { storeOf } from './stores.ts'
@@ -75,7 +76,7 @@ function review<T extends K8sObject = ResourceBinding>(
     .filter(({ type }) => type === 'mutating')
     .find(({ resources }) => resources.some(({ kind }) => kind === request.kind.kind))
   if (!webhook) throw new Error(`no webhook mutates ${request.kind.kind}`)
-  const outcome = webhook.review(request, { store, now: NOW, propagateDeps: 'dataBound', whenNotReady: 'gate' })
+  const outcome = webhook.review(request, { ...defaultSettings, store, now: NOW })
   const response = encodeResponse(structuredClone(request), outcome, (text) => text)
   expect([response.allowed, response.patchType]).toEqual([true, response.patch && 'JSONPatch'])
   const operations = JSON.parse(response.patch ?? '[]') as Operation[]

@@ -4,6 +4,7 @@ import type { K8sObject } from '../src/api/meta.ts'
 import { isObject, parseJson } from '../src/base/json.ts'
 import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { interpretObject } from '../src/queries/dependents.ts'
+import { admissionSettings } from '../src/server/admission.fake.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { silentLog as log } from '../src/telemetry/logger.fake.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
@@ -24,12 +25,11 @@ const seeds = readSeeds()
 describe.each(allWebhooks(SHIPPED_KINDS))('$name', (webhook) => {
   test('answers a review with a value of a wrong type at any path', async () => {
     const serve = serveWebhook(webhook, {
+      ...admissionSettings,
       store: await storeOf(stateWithClaims()),
       log,
       metrics: openMetrics(),
       now: () => 0,
-      propagateDeps: 'dataBound',
-      volumes: () => ({ whenNotReady: 'gate' }),
     })
     const tried = new Set<string>()
     const failed: string[] = []

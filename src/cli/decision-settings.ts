@@ -17,6 +17,8 @@ export function decisionSettings(config: Config, karmadaRules: KarmadaRules, now
     propagateDeps: dependencies.propagate,
     whenNotReady: volumes.whenNotReady,
     volumeLimits: volumes,
+    // As on a hub whose loops run.
+    loopsEnabled: true,
     excludedNamespaces: allExcludedNamespaces(config),
   }
 }

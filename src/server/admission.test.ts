@@ -8,6 +8,7 @@ import { recordLog } from '../telemetry/logger.fake.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import type { Webhook } from '../webhooks/define.ts'
 import { allWebhooks } from '../webhooks/index.ts'
+import { admissionSettings } from './admission.fake.ts'
 import { serveWebhook } from './admission.ts'
 
 const webhooks = allWebhooks(SHIPPED_KINDS)
@@ -22,12 +23,11 @@ async function open(webhook: Webhook) {
   const metrics = openMetrics()
   const store = await storeOf()
   const serve = serveWebhook(webhook, {
+    ...admissionSettings,
     store,
     log,
     metrics,
     now: Date.now,
-    propagateDeps: 'dataBound',
-    volumes: () => ({ whenNotReady: 'gate' }),
   })
   return { serve, lines, metrics }
 }

@@ -12,7 +12,7 @@ type FixedContext = 'store' | 'propagateDeps' | 'clusterScopedClaims' | 'timing'
 
 export interface AdmissionDependencies extends CallDependencies, Pick<GatherContext, FixedContext> {
   /** The current rules of the connected Karmada; the strictest if absent. */
-  karmadaRules?: () => GatherContext['karmadaRules']
+  karmadaRules?: (() => GatherContext['karmadaRules']) | undefined
   /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */

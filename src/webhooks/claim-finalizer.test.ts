@@ -3,9 +3,9 @@ import { makeClaim } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import type { AdmissionRequest } from '../api/admission.ts'
 import { claimFinalizer } from './claim-finalizer.ts'
+import { defaultSettings } from './context.fake.ts'
 
 test.each([
-  { loopsEnabled: undefined, want: 'patch' },
   { loopsEnabled: true, want: 'patch' },
   // No loop would remove the finalizer.
   { loopsEnabled: false, want: 'allow' },
@@ -18,6 +18,6 @@ test.each([
     operation: 'CREATE',
     object: makeClaim(),
   }
-  const context = { now: 0, propagateDeps: 'never', whenNotReady: 'gate' } as const
+  const context = { ...defaultSettings, now: 0 }
   expect(claimFinalizer.review(request, { ...context, store: await storeOf(), loopsEnabled }).kind).toBe(want)
 })

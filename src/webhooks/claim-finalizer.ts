@@ -17,6 +17,6 @@ export const claimFinalizer = defineWebhook({
   },
   // The loop adds it to a claim that admission did not see.
   failurePolicy: 'Ignore',
-  gather: ({ object }, { loopsEnabled = true }) => ({ claim: object as DataSourceClaim, loopsEnabled }),
+  gather: ({ object }, { loopsEnabled }) => ({ claim: object as DataSourceClaim, loopsEnabled }),
   decide: ({ claim, loopsEnabled }) => (loopsEnabled ? protectClaim(claim) : { kind: 'allow' }),
 })

@@ -4,6 +4,7 @@ import type { AdmissionRequest } from '../api/admission.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { defaultSettings } from './context.fake.ts'
 import { defineWebhook, webhookPath } from './define.ts'
 
 const { group, version, kind, plural } = resourceBindings
@@ -16,9 +17,8 @@ const request: AdmissionRequest = {
 }
 const context = {
   store: openFolderStore({ kinds: cachedKinds }),
+  ...defaultSettings,
   now: 7,
-  propagateDeps: 'dataBound' as const,
-  whenNotReady: 'gate' as const,
 }
 
 const webhook = defineWebhook({

@@ -8,24 +8,24 @@ import { ratchet, type ValidatedParts } from '../core/admission/ratcheting.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { PartialDecisionSettings } from '../core/resource-binding/decision-settings.ts'
+import type { DecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import type { VolumeLimits } from '../core/volume-manager/rules/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** The inputs of a webhook: the cache of the store and the configuration, without network access. */
-export interface GatherContext extends Present, Omit<PartialDecisionSettings, 'kinds'> {
+export interface GatherContext extends Present, Omit<DecisionSettings, 'kinds'> {
   store: ObjectStore
   /** Which policies get `propagateDeps`. */
   propagateDeps: PropagateDepsMode
   /** The treatment of pods whose data is not ready. */
   whenNotReady: WhenNotReady
-  /** The rules of the connected Karmada; the strictest if absent. */
-  karmadaRules?: KarmadaRules | undefined
-  /** The limits for volumes; absent for the defaults. */
-  volumeLimits?: VolumeLimits
-  /** Whether this process runs loops, which remove finalizers; true if absent. */
-  loopsEnabled?: boolean | undefined
+  /** The rules of the connected Karmada; the strictest if undefined. */
+  karmadaRules: KarmadaRules | undefined
+  /** The limits for volumes. */
+  volumeLimits: VolumeLimits
+  /** Whether loops run, which remove finalizers. */
+  loopsEnabled: boolean
 }
 
 /** An admission point, as the server and the registration use it. */

@@ -20,6 +20,7 @@ import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds, placementKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError, type ObjectStore } from '../store/store.ts'
+import { defaultSettings } from './context.fake.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 
 /** Sends a new policy to the webhook. */
@@ -28,7 +29,7 @@ function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: 
   const [{ group, version, kind, plural }] = webhook.resources as [ResourceType]
   const resource = { group, version, resource: plural }
   const request = { uid: 'u', kind: { group, version, kind }, resource, operation: 'CREATE' as const, object: policy }
-  return webhook.review(request, { store, now: NOW, propagateDeps, whenNotReady: 'gate' })
+  return webhook.review(request, { ...defaultSettings, store, now: NOW, propagateDeps })
 }
 
 /** Sends a policy to the webhook with a store of these objects. Returns whether the policy propagates, and the warnings. */

@@ -12,6 +12,7 @@ import { claimSource } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError } from '../store/store.ts'
+import { defaultSettings } from './context.fake.ts'
 import { bindingWebhooks } from './resource-binding.ts'
 
 async function gather(...objects: K8sObject[]) {
@@ -148,7 +149,7 @@ describe('a claim that prefers clusters by cost', () => {
 
   async function groupsOf(spec: Partial<BindingSpec>, prices: typeof matrix) {
     const object = makeBinding({ placement: { clusterAffinity: { clusterNames }, ...divided }, ...spec })
-    const context = { propagateDeps: 'never', whenNotReady: 'gate', now: NOW, matrix: prices } as const
+    const context = { ...defaultSettings, now: NOW, matrix: prices }
     const request = { uid: '1', operation: 'CREATE', kind: { group: 'work.karmada.io', version: 'v1alpha2' }, object }
     const outcome = webhook?.review(request as never, { ...context, store: await storeOf(objects) })
     const patched = outcome?.kind === 'patch' ? (outcome.object as ResourceBinding) : undefined
@@ -209,7 +210,7 @@ describe('the failback window of the configuration', () => {
   ])('applies to the return that the loop writes: $failbackWindowMs ms', async ({ failbackWindowMs, want }) => {
     const store = await storeOf([makeCluster('member1'), makeCluster('member2'), makeClaim(), makeSource()])
     const timing = { failbackWindowMs, releaseDelayMs: 0 }
-    const context = { store, propagateDeps: 'never', whenNotReady: 'gate', now: NOW, timing } as const
+    const context = { ...defaultSettings, store, now: NOW, timing }
     const kind = { group: 'work.karmada.io', version: 'v1alpha2' }
     const request = { uid: '1', operation: 'UPDATE', kind, object: sent, oldObject: stored }
     const outcome = webhook?.review(request as never, context)

@@ -1,6 +1,5 @@
 /** Admission of VolumeManagers: rejects invalid and forbidden objects, with all errors in one response. */
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/rules/settings.ts'
 import { admitVolumeManager } from '../core/volume-manager/rules/validate.ts'
 import { defineWebhook } from './define.ts'
 
@@ -11,7 +10,7 @@ export const volumeManager = defineWebhook({
   operations: ['CREATE', 'UPDATE'],
   // `Ignore`, since the loop performs the same validation and reports the errors in the status.
   failurePolicy: 'Ignore',
-  gather: ({ object, oldObject }, { volumeLimits = DEFAULT_VOLUME_LIMITS }) => ({
+  gather: ({ object, oldObject }, { volumeLimits }) => ({
     manager: object as VolumeManager,
     stored: oldObject as VolumeManager | undefined,
     limits: volumeLimits,

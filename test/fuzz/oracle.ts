@@ -6,7 +6,8 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { newestRules } from '../../src/core/karmada-rules.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { type GatherContext, type Webhook, webhookPath } from '../../src/webhooks/define.ts'
+import { defaultSettings } from '../../src/webhooks/context.fake.ts'
+import { type Webhook, webhookPath } from '../../src/webhooks/define.ts'
 import { allWebhooks } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { judgeBinding } from './binding-oracle.ts'
@@ -119,13 +120,11 @@ export class Oracle {
   /** The decision made here, by the same functions on the same objects. */
   #decide(webhook: Webhook, request: AdmissionRequest): unknown {
     const context = {
+      ...defaultSettings,
       store: this.#store,
       now: Date.now(),
-      propagateDeps: 'dataBound',
-      whenNotReady: 'gate',
-      clusterScopedClaims: 'forbidden',
       karmadaRules: newestRules,
-    } as GatherContext
+    }
     const outcome = webhook.review(request, context)
     return outcome.kind === 'patch' ? outcome.object : request.object
   }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { admissionSettings } from '../../src/server/admission.fake.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../../src/server/limits.ts'
 import { type AdmissionServer, buildServer, type ServerOptions } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
@@ -56,8 +57,7 @@ export async function startServer({
     log,
     metrics,
     now: Date.now,
-    propagateDeps: 'dataBound',
-    volumes: () => ({ whenNotReady: 'gate' }),
+    ...admissionSettings,
     ...more,
   })
   await server.fastify.listen({ host: '127.0.0.1', port: 0 })

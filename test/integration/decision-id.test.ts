@@ -27,6 +27,7 @@ import { planGate } from '../../src/core/workload/gate/gate-state.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'
+import { admissionSettings } from '../../src/server/admission.fake.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { recordLog } from '../../src/telemetry/logger.fake.ts'
@@ -85,8 +86,7 @@ type Serve = ReturnType<typeof serveWebhook>
 function openAdmission(name: string, store: ObjectStore, log: Logger, now: () => number): Serve {
   const webhook = WEBHOOKS.find((one) => one.name === name)
   if (!webhook) throw new Error(`no webhook ${name}`)
-  const volumes = () => ({ whenNotReady: 'gate' as const })
-  return serveWebhook(webhook, { store, log, metrics: METRICS, now, propagateDeps: 'dataBound', volumes })
+  return serveWebhook(webhook, { ...admissionSettings, store, log, metrics: METRICS, now })
 }
 
 /** Sends a review of a write. Returns the response, and the object that the API server stores if it is allowed. */

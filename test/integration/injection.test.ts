@@ -9,6 +9,7 @@ import { type Controller, startController } from '../../src/reconcile/controller
 import { podLoop } from '../../src/reconcile/volumes/pod.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
+import { defaultSettings } from '../../src/webhooks/context.fake.ts'
 import { podWebhook } from '../../src/webhooks/pod.ts'
 import { makePod, makeVolumeManager } from '../builders.ts'
 import { loopSettings } from '../loop-settings.ts'
@@ -68,10 +69,9 @@ async function createPod(pod: Pod): Promise<void> {
     object: pod,
   }
   const outcome = podWebhook(SHIPPED_KINDS).review(request, {
+    ...defaultSettings,
     store,
     now: 0,
-    propagateDeps: 'never',
-    whenNotReady: 'gate',
   })
   if (outcome.kind === 'deny') throw new Error(JSON.stringify(outcome.errors))
   await store.create(pods, (outcome.kind === 'patch' ? outcome.object : pod) as Pod)

@@ -5,6 +5,7 @@ import { groupOf, type K8sObject, type ResourceType } from '../../src/api/meta.t
 import { type KarmadaRules, newestRules } from '../../src/core/karmada-rules.ts'
 import { openTransferMatrix, type TransferMatrix } from '../../src/core/transfer-cost/matrix.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
+import { admissionSettings } from '../../src/server/admission.fake.ts'
 import { serveWebhook } from '../../src/server/admission.ts'
 import type { Serve } from '../../src/server/call.ts'
 import { CachedStore, type KindCache } from '../../src/store/cache/cached-store.ts'
@@ -36,7 +37,6 @@ const WEBHOOKS: readonly [string, readonly Webhook[]][] = REVIEWED.map((kind) =>
     .sort((a, b) => (a.type < b.type ? -1 : 1)),
 ])
 const metrics = openMetrics()
-const settings = { whenNotReady: 'gate' } as const
 
 export class Replica extends CachedStore implements ObjectStore {
   readonly name: string
@@ -88,11 +88,10 @@ export class Replica extends CachedStore implements ObjectStore {
         webhooks.map((webhook) => ({
           operations: webhook.operations,
           serve: serveWebhook(webhook, {
+            ...admissionSettings,
             store: this,
-            propagateDeps: 'dataBound',
             karmadaRules: () => this.karmadaRules,
             matrix: this.matrix,
-            volumes: () => settings,
             now: () => clock.now(),
             log,
             metrics,
