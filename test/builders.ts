@@ -22,12 +22,15 @@ import { neverPropagated } from '../src/core/dependencies/never-propagated.ts'
 import type { RelatedObjects } from '../src/core/dependencies/related.ts'
 import { newestRules } from '../src/core/karmada-rules.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
+import type { DecisionSettings } from '../src/core/resource-binding/decision-settings.ts'
 import type { BindingInput, PolicyInput } from '../src/core/resource-binding/input.ts'
+import { DEFAULT_TIMING } from '../src/core/resource-binding/timing.ts'
 import type {
   MountableVolumes,
   UsableVolume,
   VolumeManagerLookup,
 } from '../src/core/workload/injection/mountable-volumes.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
@@ -187,6 +190,14 @@ const defaultTerms: ClaimTerms = {
 /** The moment at which tests decide. */
 export const NOW = Date.parse('2026-01-02T03:04:05Z')
 
+/** The settings of decisions, by the default configuration. */
+export const DEFAULT_DECISIONS: DecisionSettings = {
+  clusterScopedClaims: 'forbidden',
+  timing: DEFAULT_TIMING,
+  kinds: SHIPPED_KINDS,
+  matrix: undefined,
+}
+
 /** Makes the input of `decideBinding` for a binding that is being created and whose data is in member2. */
 export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
   return {
@@ -196,6 +207,8 @@ export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
     policy: undefined,
     clusters: undefined,
     rules: newestRules,
+    kinds: SHIPPED_KINDS,
+    timing: DEFAULT_TIMING,
     now: NOW,
     ...overrides,
   }

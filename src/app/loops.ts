@@ -79,7 +79,7 @@ export async function startLoops({
     }),
   )
   const logFailure = openFailureLog(log, now)
-  const domainMetrics = openDomainMetrics({ store, clusterScopedClaims: decisions.clusterScopedClaims, now })
+  const domainMetrics = openDomainMetrics({ ...decisions, store, karmadaRules: karmada.rules, now })
   metrics.observeDomain(domainMetrics.read)
   /** The namespace of the Lease is that of Lodestone. */
   function volumeSettings(): VolumeSettings {

@@ -1,5 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { makeBinding, makeClaim, makeSource, makeVolumeManager, NOW } from '../../../test/builders.ts'
+import {
+  DEFAULT_DECISIONS,
+  makeBinding,
+  makeClaim,
+  makeSource,
+  makeVolumeManager,
+  NOW,
+} from '../../../test/builders.ts'
 import { storeOf } from '../../../test/stores.ts'
 import { makeReplica } from '../../../test/volume-builders.ts'
 import { resourceBindings } from '../../api/karmada.ts'
@@ -13,7 +20,7 @@ const MINUTE_MS = 60_000
 
 async function open(objects: K8sObject[]) {
   const store = await storeOf(objects)
-  const metrics = openDomainMetrics({ store, clusterScopedClaims: 'forbidden', now: () => NOW })
+  const metrics = openDomainMetrics({ ...DEFAULT_DECISIONS, store, karmadaRules: () => undefined, now: () => NOW })
   onTestFinished(metrics.stop)
   return { store, read: metrics.read }
 }

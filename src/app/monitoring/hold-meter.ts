@@ -1,19 +1,21 @@
 /** Measures holds by reason: their number, the age of the oldest one, and those that exceeded the timeout of their claims. */
 import { isBinding, type ResourceBinding } from '../../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../../api/meta.ts'
+import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import { type HoldReason, readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
+import type { DecisionSettings } from '../../core/resource-binding/decision-settings.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
-import { type ClusterScope, claimsFor } from '../../queries/permission.ts'
+import { claimsFor } from '../../queries/permission.ts'
 import { allBindings, bindingNamed } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { DomainMetrics } from '../../telemetry/domain-metrics.ts'
 
-export interface HoldMeterInput {
+export interface HoldMeterInput extends DecisionSettings {
   /** A synced store. */
   store: ObjectStore
-  /** Whether claims apply to cluster-scoped workloads. */
-  clusterScopedClaims: ClusterScope
+  /** Returns the rules of the connected Karmada; undefined, for the strictest, if they cannot be read. */
+  karmadaRules: () => KarmadaRules | undefined
   /** Milliseconds since the epoch. */
   now: () => number
 }
@@ -74,13 +76,19 @@ function measure(holds: ReadonlyMap<string, KnownHold>, input: HoldMeterInput, n
 }
 
 /** Whether the decision of a minute ago released the hold. It is decided only if a timeout ended, which may be of another cause. */
-function isOverdue(key: string, heldMs: number, { store, clusterScopedClaims }: HoldMeterInput, now: number): boolean {
+function isOverdue(
+  key: string,
+  heldMs: number,
+  { store, karmadaRules, ...settings }: HoldMeterInput,
+  now: number,
+): boolean {
   const binding = bindingNamed(splitObjectKey(key), store)
   if (!binding) return false
-  const isEnded = claimsFor(binding.spec.resource, store, clusterScopedClaims).some(
+  const isEnded = claimsFor(binding.spec.resource, store, settings.clusterScopedClaims).some(
     ({ spec }) => (spec.policy?.holdTimeoutSeconds ?? Number.POSITIVE_INFINITY) * 1000 <= heldMs,
   )
   if (!isEnded) return false
-  const input = gatherBindingInput(binding, binding, { store, clusterScopedClaims, now: now - GRACE_MS })
+  const context = { ...settings, store, karmadaRules: karmadaRules(), now: now - GRACE_MS }
+  const input = gatherBindingInput(binding, binding, context)
   return readDecision(decideBinding(input).binding.metadata.annotations).hold?.released === true
 }
