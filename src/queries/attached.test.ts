@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeObject, makeSource, NOW } from '../../test/builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeObject, makeSource, NOW } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import type { BindingSpec } from '../api/karmada.ts'
 import { type K8sObject, nameOfObject } from '../api/meta.ts'
@@ -61,7 +61,7 @@ test.each<{ name: string; other: ReturnType<typeof attached>; of?: typeof bindin
   },
 ])('a workload with a claim of data takes along $name', async ({ other, of = binding, want }) => {
   const store = await storeOf([of, other, makeClaim(), makeSource()])
-  expect(gatherBindingInput(of, of, { store, now: NOW }).volumeClaims).toEqual(want)
+  expect(gatherBindingInput(of, of, { ...DEFAULT_DECISIONS, store, now: NOW }).volumeClaims).toEqual(want)
 })
 
 test('a StatefulSet with a claim of data has templates of PersistentVolumeClaims', async () => {
@@ -70,7 +70,7 @@ test('a StatefulSet with a claim of data has templates of PersistentVolumeClaims
   const set = makeObject('apps/v1', 'StatefulSet', 'app', { metadata: { name: 'app', namespace: 'default' }, spec })
   const of = makeBinding({ resource: workload, clusters: [{ name: 'member1' }] })
   const inputIn = async (...objects: K8sObject[]) =>
-    gatherBindingInput(of, of, { store: await storeOf(objects), now: NOW })
+    gatherBindingInput(of, of, { ...DEFAULT_DECISIONS, store: await storeOf(objects), now: NOW })
 
   const withClaim = await inputIn(of, set, makeClaim({ workload }), makeSource())
   expect(withClaim).toMatchObject({ claimTemplates: ['data'] })
@@ -85,13 +85,14 @@ test.each([
   const workload = { apiVersion: 'apps/v1', kind, namespace: 'default', name: 'app' }
   const of = makeBinding({ resource: workload, clusters: [{ name: 'member1' }] })
   const store = await storeOf([of, makeClaim({ workload }), makeSource()])
-  expect(gatherBindingInput(of, of, { store, now: NOW }).isWorkloadUnread).toBe(isUnread)
-  expect(gatherBindingInput(of, of, { store, now: NOW }, { claimTemplates: ['data'] }).isWorkloadUnread).toBeUndefined()
+  const context = { ...DEFAULT_DECISIONS, store, now: NOW }
+  expect(gatherBindingInput(of, of, context).isWorkloadUnread).toBe(isUnread)
+  expect(gatherBindingInput(of, of, context, { claimTemplates: ['data'] }).isWorkloadUnread).toBeUndefined()
 })
 
 test('a workload without a claim of data is not asked', async () => {
   const store = await storeOf([binding, attached()])
-  expect(gatherBindingInput(binding, binding, { store, now: NOW }).volumeClaims).toBeUndefined()
+  expect(gatherBindingInput(binding, binding, { ...DEFAULT_DECISIONS, store, now: NOW }).volumeClaims).toBeUndefined()
 })
 
 test.each([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  DEFAULT_DECISIONS,
   makeBinding,
   makeClaim,
   makeCluster,
@@ -72,6 +73,11 @@ test.each<{ where: string; labeled: Record<string, Record<string, string>>; stat
     },
   }
   const store = await storeOf([makeClaim(), makeSource(), ...members])
-  const input = gatherBindingInput(makeBinding({ placement, replicas: 2 }), undefined, { store, now: 0, jumps: [] })
+  const input = gatherBindingInput(makeBinding({ placement, replicas: 2 }), undefined, {
+    ...DEFAULT_DECISIONS,
+    store,
+    now: 0,
+    jumps: [],
+  })
   expect(decideBinding(input).state).toBe(state)
 })

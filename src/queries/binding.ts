@@ -9,13 +9,12 @@ import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { selects } from '../core/propagation-policy/select.ts'
-import type { PartialDecisionSettings } from '../core/resource-binding/decision-settings.ts'
+import type { DecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { isOrphaned } from '../core/resource-binding/rules/orphaned.ts'
 import type { TransferMatrix } from '../core/transfer-cost/matrix.ts'
 import type { FleetPrices } from '../core/transfer-cost/rank.ts'
-import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { volumeClaimsTakenAlong } from './attached.ts'
 import { workloadTypeOf } from './dependents.ts'
@@ -24,7 +23,7 @@ import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
 
 /** What the decision on a binding reads besides the binding. */
-export interface BindingContext extends Present, PartialDecisionSettings {
+export interface BindingContext extends Present, DecisionSettings {
   store: ObjectStore
   /** The rules of the connected Karmada; the strictest if absent. */
   karmadaRules?: KarmadaRules | undefined
@@ -67,11 +66,11 @@ export function gatherBindingInput(
     now,
     jumps,
     leavesMovesToLoop,
+    kinds,
+    timing,
     ...(hasClaims && claimTemplatesIn(binding, { store, kinds }, given.claimTemplates)),
     ...defined({
       volumeClaims: volumeClaims.length > 0 ? volumeClaims : undefined,
-      timing,
-      kinds,
       prices: matrix && fleetPrices(matrix, store),
       isOrphaned: (leavesMovesToLoop && isOrphaned(binding)) || undefined,
     }),
@@ -85,7 +84,7 @@ export function gatherBindingInput(
  */
 function claimTemplatesIn(
   { spec: { resource } }: ResourceBinding,
-  { store, kinds = SHIPPED_KINDS }: Pick<BindingContext, 'store' | 'kinds'>,
+  { store, kinds }: Pick<BindingContext, 'store' | 'kinds'>,
   given: readonly string[] | undefined,
 ): Pick<BindingInput, 'claimTemplates' | 'isWorkloadUnread'> {
   if (given) return { claimTemplates: given }

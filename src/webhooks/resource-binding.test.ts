@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from '../../test/builders.ts'
+import {
+  DEFAULT_DECISIONS,
+  makeBinding,
+  makeClaim,
+  makeCluster,
+  makePolicy,
+  makeSource,
+  NOW,
+} from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { type BindingSpec, CLUSTER_POLICY_NAME_ANNOTATION, type ResourceBinding } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
@@ -16,7 +24,7 @@ import { defaultSettings } from './context.fake.ts'
 import { bindingWebhooks } from './resource-binding.ts'
 
 async function gather(...objects: K8sObject[]) {
-  return gatherBindingInput(makeBinding(), undefined, { store: await storeOf(objects), now: NOW })
+  return gatherBindingInput(makeBinding(), undefined, { ...DEFAULT_DECISIONS, store: await storeOf(objects), now: NOW })
 }
 
 describe('the claims for the decision on a binding', () => {
@@ -123,7 +131,9 @@ describe('the clusters', () => {
 test('from a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
-  expect(() => gatherBindingInput(makeBinding(), undefined, { store, now: NOW })).toThrow(NotSyncedError)
+  expect(() => gatherBindingInput(makeBinding(), undefined, { ...DEFAULT_DECISIONS, store, now: NOW })).toThrow(
+    NotSyncedError,
+  )
 })
 
 describe('a claim that prefers clusters by cost', () => {

@@ -125,7 +125,9 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
     expect(header).toMatchObject({ anonymous: false, unavailable: [] })
     const binding = store.get(resourceBindings, 'default', 'web-deployment') as ResourceBinding
     const now = Date.parse(header.takenAt)
-    const decided = decideBinding(gatherBindingInput(binding, binding, { store, now, ...snapshotContext(header) }))
+    const decided = decideBinding(
+      gatherBindingInput(binding, binding, { matrix: undefined, ...snapshotContext(header), store, now }),
+    )
     expect(decided.state).toBe('Narrowed')
     // The loop has nothing to write: what it would write is what is there.
     expect(decided.binding).toBe(binding)

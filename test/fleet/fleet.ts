@@ -35,6 +35,7 @@ import {
   makeClaim,
   makeCluster,
   makeDeployment,
+  makeInput,
   makeNamespace,
   makePolicy,
   makeVolumeManager,
@@ -422,8 +423,8 @@ export class Fleet {
   ): ResourceBinding {
     const claims = this.claims(i).map((claim) => locateClaim(claim, this.#sourceOf(claim), now))
     const lookup = (name: string) => this.clusters.get(name)
-    const input = { binding, stored, claims, policy: policyInputOf(policy), clusters: lookup, rules: newestRules, now }
-    return decideBinding(input).binding
+    const input = { stored, claims, policy: policyInputOf(policy), clusters: lookup, now }
+    return decideBinding(makeInput({ binding, ...input })).binding
   }
 
   #sourceOf({ spec }: DataSourceClaim): DataSource | undefined {

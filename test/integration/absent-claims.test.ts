@@ -7,7 +7,7 @@ import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
-import { makeBinding, makeClaim, makeSource } from '../builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeSource } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -59,7 +59,7 @@ test('the narrowing stays, and the application is not ready, with the reason', a
   const input = gatherBindingInput(
     rewritten,
     binding() as ResourceBinding,
-    { store, now: NOW },
+    { ...DEFAULT_DECISIONS, store, now: NOW },
     { leavesMovesToLoop: true },
   )
   expect(decideBinding(input).binding.spec.placement?.clusterAffinity?.clusterNames).toEqual(['member2'])

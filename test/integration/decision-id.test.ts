@@ -35,6 +35,7 @@ import type { Logger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { allWebhooks } from '../../src/webhooks/index.ts'
 import {
+  DEFAULT_DECISIONS,
   makeBinding,
   makeClaim,
   makeCluster,
@@ -168,7 +169,7 @@ async function openHub() {
       let object: ResourceBinding = before ?? makeBinding({ placement })
       if (before && writer === 'detector') object = { ...before, spec: { ...before.spec, placement } }
       if (before && writer === 'loop') {
-        object = decideBinding(gatherBindingInput(before, before, { store, now })).binding
+        object = decideBinding(gatherBindingInput(before, before, { ...DEFAULT_DECISIONS, store, now })).binding
       }
       const [first] = before?.spec.placement?.clusterAffinity?.clusterNames ?? []
       if (before && writer === 'scheduler' && first)
@@ -189,7 +190,9 @@ async function openHub() {
     /** The sentence of the decision on the stored binding at this moment. */
     present(): string | undefined {
       const binding = stored()
-      return binding && decideBinding(gatherBindingInput(binding, binding, { store, now })).message
+      return (
+        binding && decideBinding(gatherBindingInput(binding, binding, { ...DEFAULT_DECISIONS, store, now })).message
+      )
     },
     /** What `status` and the page show. */
     report: () =>

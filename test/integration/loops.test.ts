@@ -13,7 +13,7 @@ import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { ConflictError } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy, makeSource, OWNED } from '../builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makePolicy, makeSource, OWNED } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { type RunInput, runLoops } from './controller.ts'
 import { makeLake } from './lake.ts'
@@ -462,7 +462,9 @@ test('a write that fails costs no second query', async () => {
 test('a policy that requires no claim any more releases the bindings on hold', async () => {
   const strict = makePolicy({}, { annotations: { 'lodestone.dev/requires-claim': 'true' } })
   const policy = await store.create(propagationPolicies, strict)
-  const held = decideBinding(gatherBindingInput(makeBinding(), undefined, { store, now: Date.now() })).binding
+  const held = decideBinding(
+    gatherBindingInput(makeBinding(), undefined, { ...DEFAULT_DECISIONS, store, now: Date.now() }),
+  ).binding
   await store.create(resourceBindings, held)
   start()
   // When this claim is bound, the first look at everything is over.

@@ -24,7 +24,7 @@ import { nameOfSource } from '../../src/store/kinds/query-key.ts'
 import { anonymizer } from '../../src/store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makeObject, makePolicy, NOW } from '../builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeObject, makePolicy, NOW } from '../builders.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { storeOf, written } from '../fleet/fleet-files.ts'
 
@@ -171,7 +171,13 @@ async function addDuplicates(store: ObjectStore): Promise<void> {
 function decisions(store: ObjectStore) {
   return bindingTypes.flatMap((type) =>
     [...store.list(type)].map((binding) => {
-      const context = { store, now: NOW, karmadaRules: newestRules, clusterScopedClaims: 'allowed' as const }
+      const context = {
+        ...DEFAULT_DECISIONS,
+        store,
+        now: NOW,
+        karmadaRules: newestRules,
+        clusterScopedClaims: 'allowed' as const,
+      }
       const { state, message, binding: decided } = decideBinding(gatherBindingInput(binding, binding, context))
       const { placement, suspension } = decided.spec
       return { state, message, placement, suspension, changes: decided !== binding }

@@ -8,7 +8,15 @@ import { DEFAULT_TIMING } from '../../src/core/resource-binding/timing.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
-import { makeBinding, makeCluster, makeDeployment, makeVolumeManager, NOW, OWNED } from '../builders.ts'
+import {
+  DEFAULT_DECISIONS,
+  makeBinding,
+  makeCluster,
+  makeDeployment,
+  makeVolumeManager,
+  NOW,
+  OWNED,
+} from '../builders.ts'
 import { storeOf, typeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
 
@@ -79,7 +87,7 @@ test('at its creation, with known data, the binding is narrowed in the same requ
     state,
     binding: decided,
     message,
-  } = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW }))
+  } = decideBinding(gatherBindingInput(binding, undefined, { ...DEFAULT_DECISIONS, store, now: NOW }))
 
   expect({ state, message }).toEqual({ state: 'Narrowed', message: 'VolumeManager default/sales is in member2' })
   expect(decided.spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member2'] } })
@@ -103,7 +111,9 @@ test('a volume that is only preferred holds nothing', async () => {
   const template = { metadata: { annotations }, spec: { containers: [{ name: 'main' }] } }
   const store = await storeOf([manager, managerBinding(), { ...workload, spec: { template } } as K8sObject])
 
-  expect(decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW })).state).toBe('Ignored')
+  expect(decideBinding(gatherBindingInput(binding, undefined, { ...DEFAULT_DECISIONS, store, now: NOW })).state).toBe(
+    'Ignored',
+  )
 })
 
 test('a claim and a volume are met together: only where both are', async () => {
@@ -115,7 +125,9 @@ test('a claim and a volume are met together: only where both are', async () => {
     bindingOf('books', ['member2', 'member3']),
   ])
 
-  const { binding: decided } = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW }))
+  const { binding: decided } = decideBinding(
+    gatherBindingInput(binding, undefined, { ...DEFAULT_DECISIONS, store, now: NOW }),
+  )
 
   expect(decided.spec.placement?.clusterAffinity?.clusterNames).toEqual(['member2'])
 })
@@ -206,7 +218,9 @@ describe('a workload that was not read yet, while its binding was', () => {
 
   test('is not waited for where no member has any, nor once it is scheduled', async () => {
     const decide = async (objects: K8sObject[], given: ResourceBinding) =>
-      decideBinding(gatherBindingInput(given, undefined, { store: await storeOf(objects), now: NOW })).state
+      decideBinding(
+        gatherBindingInput(given, undefined, { ...DEFAULT_DECISIONS, store: await storeOf(objects), now: NOW }),
+      ).state
 
     expect(await decide([makeCluster('member1')], binding)).toBe('Untouched')
     expect(await decide([serving], makeBinding(SCHEDULED))).toBe('Untouched')
@@ -217,10 +231,12 @@ describe('a workload that was not read yet, while its binding was', () => {
 describe('a VolumeManager without a policy of its own', () => {
   test('is waited for a little: its policy may come', async () => {
     const store = await storeOf([manager, workload])
-    const held = decideBinding(gatherBindingInput(binding, undefined, { store, now: NOW })).binding
+    const held = decideBinding(
+      gatherBindingInput(binding, undefined, { ...DEFAULT_DECISIONS, store, now: NOW }),
+    ).binding
 
     expect(held.spec.suspension).toEqual({ scheduling: true })
-    const later = decideBinding(gatherBindingInput(held, held, { store, now: NOW + 10_000 }))
+    const later = decideBinding(gatherBindingInput(held, held, { ...DEFAULT_DECISIONS, store, now: NOW + 10_000 }))
     expect(later.state).toBe('Released')
     expect(later.binding.spec).not.toHaveProperty('suspension')
   })
@@ -241,7 +257,9 @@ describe('a VolumeManager without a policy of its own', () => {
       { annotations: { 'lodestone.dev/hold': released } },
     )
 
-    const { state, binding: decided } = decideBinding(gatherBindingInput(scheduled, scheduled, { store, now: NOW }))
+    const { state, binding: decided } = decideBinding(
+      gatherBindingInput(scheduled, scheduled, { ...DEFAULT_DECISIONS, store, now: NOW }),
+    )
 
     expect(state).toBe('Restored')
     expect(decided.metadata.annotations).not.toHaveProperty(['lodestone.dev/hold'])

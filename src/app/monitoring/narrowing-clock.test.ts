@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makeSource, NOW } from '../../../test/builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeCluster, makeSource, NOW } from '../../../test/builders.ts'
 import { storeOf } from '../../../test/stores.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
@@ -19,7 +19,14 @@ async function open(objects: K8sObject[]) {
   const clock = new TestClock()
   const seen: number[] = []
   const observe = (seconds: number) => void seen.push(seconds)
-  const stop = startNarrowingClock({ store, clusterScopedClaims: 'forbidden', now: () => NOW, observe, clock })
+  const stop = startNarrowingClock({
+    ...DEFAULT_DECISIONS,
+    store,
+    karmadaRules: () => undefined,
+    now: () => NOW,
+    observe,
+    clock,
+  })
   onTestFinished(stop)
   async function replace(next: ResourceBinding) {
     const [stored] = store.list(resourceBindings)

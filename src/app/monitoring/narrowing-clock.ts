@@ -8,18 +8,18 @@ import { locateClaim } from '../../core/data-source/locate.ts'
 import type { KarmadaRules } from '../../core/karmada-rules.ts'
 import { readDecision } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
-import type { PartialDecisionSettings } from '../../core/resource-binding/decision-settings.ts'
+import type { DecisionSettings } from '../../core/resource-binding/decision-settings.ts'
 import { gatherBindingInput } from '../../queries/binding.ts'
 import { claimsFor } from '../../queries/permission.ts'
 import { claimSource } from '../../queries/source.ts'
 import { bindingNamed, bindingsOfClaim } from '../../queries/workload.ts'
 import type { ObjectStore } from '../../store/store.ts'
 
-export interface NarrowingClockInput extends PartialDecisionSettings {
+export interface NarrowingClockInput extends DecisionSettings {
   /** A synced store. */
   store: ObjectStore
-  /** The current rules of the connected Karmada; the strictest if absent. */
-  karmadaRules?: () => KarmadaRules | undefined
+  /** Returns the rules of the connected Karmada; undefined, for the strictest, if they cannot be read. */
+  karmadaRules: () => KarmadaRules | undefined
   /** Milliseconds since the epoch. */
   now: () => number
   /** Receives the seconds of each claim. */
@@ -97,7 +97,7 @@ export function startNarrowingClock(input: NarrowingClockInput): () => void {
   function isUndecided(key: string): boolean {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return false
-    const settings = { store, clusterScopedClaims, matrix, karmadaRules: karmadaRules?.(), timing, kinds, now: now() }
+    const settings = { store, clusterScopedClaims, matrix, karmadaRules: karmadaRules(), timing, kinds, now: now() }
     const decided = decideBinding(gatherBindingInput(binding, binding, settings))
     return !jsonEqual(decided.binding, binding)
   }

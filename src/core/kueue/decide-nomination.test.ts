@@ -1,7 +1,7 @@
 /** Tests for which worker clusters a Workload is nominated. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { located, makeBinding, NOW, nowhere, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, nowhere, unknown } from '../../../test/builders.ts'
 import type { ClaimAnswer } from '../data-source/locate.ts'
 import { type BindingDecision, decideBinding } from '../resource-binding/decide.ts'
 import { decideNomination, type NominationInput, placementOfWorkers, type WorkerCluster } from './decide-nomination.ts'
@@ -14,7 +14,7 @@ const WORKERS = workersNamed('w3', 'w1', 'w2')
 function placed(claims: readonly ClaimAnswer[], workers = WORKERS): BindingDecision {
   const binding = makeBinding({ placement: placementOfWorkers(workers), clusters: [] })
   const stored = binding
-  return decideBinding({ binding, stored, claims, policy: undefined, clusters: undefined, now: NOW, jumps: undefined })
+  return decideBinding(makeInput({ binding, stored, claims, rules: undefined }))
 }
 
 function nominated(input: Partial<NominationInput>) {

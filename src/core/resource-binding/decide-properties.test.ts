@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import { describe, expect, test } from 'vitest'
-import { lookup, makeBinding, makeCluster, NOW } from '../../../test/builders.ts'
+import { DEFAULT_DECISIONS, lookup, makeBinding, makeCluster, NOW } from '../../../test/builders.ts'
 import type { AdmissionRequest } from '../../api/admission.ts'
 import {
   type Cluster,
@@ -19,6 +19,7 @@ import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source/locate.ts'
 import { bindingDecisionId } from '../decision-id.ts'
 import { effectiveAffinity } from '../placement/affinity.ts'
+import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import { decidePlacement, rulesFor } from './decide-placement.ts'
@@ -26,6 +27,7 @@ import type { BindingInput } from './input.ts'
 import { allowsMoreThanData } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
 import { situationOf } from './rules/situation.ts'
+import { DEFAULT_TIMING } from './timing.ts'
 
 // ---- Karmada's own rules, implemented again from its source (util.ClusterMatches, plugins/clusteraffinity) ----
 
@@ -243,6 +245,8 @@ const creation: fc.Arbitrary<BindingInput> = fc.record({
   claims,
   policy: fc.option(policyView, { nil: undefined }),
   clusters: clusterLookup,
+  kinds: fc.constant(SHIPPED_KINDS),
+  timing: fc.constant(DEFAULT_TIMING),
   now: fc.constant(NOW),
 })
 
@@ -570,7 +574,7 @@ describe('a sequence of writes to a binding', () => {
       const policy =
         policyIs === 'unknown' ? undefined : { placement: policyNow, lazy: policyIs === 'lazy', requiresClaim }
       const context = { policy, clusters, now, leavesMovesToLoop, isOrphaned }
-      const input = { binding: sent, stored, claims: claimsNow, ...context }
+      const input = { ...DEFAULT_DECISIONS, binding: sent, stored, claims: claimsNow, ...context }
       const decision = decideBinding(input)
       // If a policy is known and applied, only it counts. Otherwise an earlier base may apply, since the affinity equals the stored one.
       everInForce.push(applied, policyNow)

@@ -14,6 +14,3 @@ export interface DecisionSettings {
   /** The price matrix; undefined if none is configured. */
   matrix: TransferMatrix | undefined
 }
-
-/** The same for a caller that knows only some: claims of cluster-scoped workloads are forbidden then, and the rest has its defaults. */
-export type PartialDecisionSettings = { [Key in keyof DecisionSettings]?: DecisionSettings[Key] | undefined }

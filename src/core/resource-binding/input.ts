@@ -40,10 +40,10 @@ export interface BindingInput extends Present {
   isOrphaned?: boolean
   /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
-  /** The table of workload kinds. Default: the shipped one. */
-  kinds?: WorkloadKinds
-  /** Default: `DEFAULT_TIMING`. */
-  timing?: PlacementTiming
+  /** The table of workload kinds. */
+  kinds: WorkloadKinds
+  /** The waiting times of scheduled workloads. */
+  timing: PlacementTiming
 }
 
 /** The fields of a (Cluster)PropagationPolicy that a decision reads. */

@@ -15,7 +15,7 @@ import {
   readAnnotations,
 } from './annotations.ts'
 import type { BindingInput } from './input.ts'
-import { DEFAULT_TIMING, type PlacementTiming } from './timing.ts'
+import type { PlacementTiming } from './timing.ts'
 
 /** Our annotations, with references replaced by the base of the policy and the cluster names of the placement. */
 export interface ResolvedAnnotations extends BindingAnnotations {
@@ -85,7 +85,7 @@ export function parseInput(input: BindingInput): ParsedInput {
     observedGroup: stored?.status?.schedulerObservingAffinityName,
     rules,
     loosestRules: input.rules ?? newestRules,
-    timing: input.timing ?? DEFAULT_TIMING,
+    timing: input.timing,
     usesOverflow: usesOverflow(binding.spec, rules),
   }
 }

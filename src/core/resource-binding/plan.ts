@@ -23,7 +23,6 @@ import type { BindingInput } from './input.ts'
 import { narrowedAgain } from './kept-to-data.ts'
 import { parseInput } from './parse-input.ts'
 import { waitMs } from './returns.ts'
-import { DEFAULT_TIMING } from './timing.ts'
 
 export interface BindingPlan extends Plan {
   /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
@@ -180,7 +179,7 @@ export function requeueAfter(decided: ResourceBinding, input: BindingInput): num
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
   const { hold, locality } = readDecision(decided.metadata.annotations)
   if (locality?.since) {
-    times.push(at(locality.since) + waitMs(locality, input.timing ?? DEFAULT_TIMING))
+    times.push(at(locality.since) + waitMs(locality, input.timing))
   }
   if (hold?.released && !readDecision(binding.metadata.annotations).hold?.released) times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {

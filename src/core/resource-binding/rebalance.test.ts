@@ -2,11 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { located } from '../../../test/builders.ts'
 import type { Failover } from '../../api/karmada.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
-import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
+import { buildWorkloadKinds, SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { staysAfterFailover, staysBecause } from './rebalance.ts'
 
 type Rebalance = ClaimTerms['rebalance']
 const resource = (apiVersion: string, kind: string) => ({ apiVersion, kind, name: 'app' })
+
+type Moved = Parameters<typeof staysBecause>[0]
+
+const whyItStays = (moved: Moved, claims: ClaimTerms[]) => staysBecause(moved, claims, SHIPPED_KINDS)
+const whyItStaysAway = (moved: Moved, claims: ClaimTerms[]) => staysAfterFailover(moved, claims, SHIPPED_KINDS)
 
 describe('after a move of its data, a workload', () => {
   test.each<{ apiVersion: string; kind: string; rebalance: Rebalance[]; moves: boolean }>([
@@ -30,7 +35,7 @@ describe('after a move of its data, a workload', () => {
     { apiVersion: 'batch/v1', kind: 'Job', rebalance: ['Always', 'Auto'], moves: false },
   ])('$kind of $apiVersion with rebalance $rebalance moves: $moves', ({ apiVersion, kind, rebalance, moves }) => {
     const claims = rebalance.map((value) => located(['c1'], { rebalance: value }))
-    expect(staysBecause({ resource: resource(apiVersion, kind) }, claims) === undefined).toBe(moves)
+    expect(whyItStays({ resource: resource(apiVersion, kind) }, claims) === undefined).toBe(moves)
   })
 })
 
@@ -49,25 +54,25 @@ test('the reason names the claim, the cost of the move and the remedy', () => {
   const whyPreserved =
     'rebalance of default/sales is Auto, which does not move the workload, since its policy sets preserveResourcesOnDeletion: a copy would stay; use Always to move it'
   const reasons = [
-    staysBecause({ resource: resource('flink.apache.org/v1beta1', 'FlinkDeployment') }, [located(['c1'])]),
-    staysBecause({ resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
-    staysBecause({ resource: resource('example.org/v1', 'Thing') }, [located(['c1'])]),
-    staysBecause({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { rebalance: 'Never' })]),
-    staysBecause(preserved, [located(['c1'])]),
-    staysAfterFailover(preserved, [located(['c1'])]),
-    staysBecause({ ...preserved, resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
-    staysBecause(preserved, [located(['c1'], { rebalance: 'Always' })]),
-    staysAfterFailover({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { failback: 'Never' })]),
-    staysBecause(withDisk, [located(['c1'])]),
-    staysAfterFailover(withDisk, [located(['c1'])]),
-    staysBecause(stateful, [located(['c1'])]),
-    staysAfterFailover({ ...stateful, failover: { cluster: statePreservation } }, [located(['c1'])]),
-    staysBecause(stateful, [located(['c1'], { rebalance: 'Always' })]),
-    staysBecause({ ...withDisk, ...preserved }, [located(['c1'])]),
-    staysBecause(withDisk, [located(['c1'], { rebalance: 'Always' })]),
-    staysBecause(withTemplates, [located(['c1'])]),
-    staysAfterFailover(withTemplates, [located(['c1'])]),
-    staysBecause(withTemplates, [located(['c1'], { rebalance: 'Always' })]),
+    whyItStays({ resource: resource('flink.apache.org/v1beta1', 'FlinkDeployment') }, [located(['c1'])]),
+    whyItStays({ resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
+    whyItStays({ resource: resource('example.org/v1', 'Thing') }, [located(['c1'])]),
+    whyItStays({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { rebalance: 'Never' })]),
+    whyItStays(preserved, [located(['c1'])]),
+    whyItStaysAway(preserved, [located(['c1'])]),
+    whyItStays({ ...preserved, resource: resource('batch/v1', 'Job') }, [located(['c1'])]),
+    whyItStays(preserved, [located(['c1'], { rebalance: 'Always' })]),
+    whyItStaysAway({ resource: resource('apps/v1', 'Deployment') }, [located(['c1'], { failback: 'Never' })]),
+    whyItStays(withDisk, [located(['c1'])]),
+    whyItStaysAway(withDisk, [located(['c1'])]),
+    whyItStays(stateful, [located(['c1'])]),
+    whyItStaysAway({ ...stateful, failover: { cluster: statePreservation } }, [located(['c1'])]),
+    whyItStays(stateful, [located(['c1'], { rebalance: 'Always' })]),
+    whyItStays({ ...withDisk, ...preserved }, [located(['c1'])]),
+    whyItStays(withDisk, [located(['c1'], { rebalance: 'Always' })]),
+    whyItStays(withTemplates, [located(['c1'])]),
+    whyItStaysAway(withTemplates, [located(['c1'])]),
+    whyItStays(withTemplates, [located(['c1'], { rebalance: 'Always' })]),
   ]
   expect(reasons).toEqual([
     'rebalance of default/sales is Auto, which does not move a FlinkDeployment, since its state may be lost; use Always to move it',
@@ -96,7 +101,7 @@ test.each<Failover>([
   { application: { decisionConditions: { tolerationSeconds: 300 }, purgeMode: 'Gracefully' } },
   { cluster: { purgeMode: 'Directly', statePreservation: { rules: [] } } },
 ])('a failover without state to preserve keeps no workload: %j', (failover) => {
-  expect(staysBecause({ resource: resource('apps/v1', 'Deployment'), failover }, [located(['c1'])])).toBeUndefined()
+  expect(whyItStays({ resource: resource('apps/v1', 'Deployment'), failover }, [located(['c1'])])).toBeUndefined()
 })
 
 test('the configuration says what a move of a kind costs', () => {

@@ -4,7 +4,7 @@ import { groupOf } from '../../api/meta.ts'
 import { listNames } from '../../base/names.ts'
 import type { ClaimTerms } from '../data-source/locate.ts'
 import type { MoveCost } from '../workload-kinds/entry.ts'
-import { SHIPPED_KINDS, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
 import type { BindingInput } from './input.ts'
 
 /** The parts of a binding that say what a move costs. */
@@ -84,11 +84,7 @@ function preservesState({ application, cluster }: Failover = {}): boolean {
  *
  * @param kinds the table of kinds; a kind that is not in it has the cost of its API group
  */
-export function staysBecause(
-  moved: Moved,
-  claims: readonly ClaimTerms[],
-  kinds: WorkloadKinds = SHIPPED_KINDS,
-): string | undefined {
+export function staysBecause(moved: Moved, claims: readonly ClaimTerms[], kinds: WorkloadKinds): string | undefined {
   const never = claims.find(({ rebalance }) => rebalance === 'Never')
   if (never) return `rebalance of ${never.claim} is Never`
   const auto = claims.find(({ rebalance }) => rebalance === 'Auto')
@@ -123,7 +119,7 @@ const NOT_CREATED = 'so Karmada would delete it and not create it there; it move
 export function staysAfterFailover(
   moved: Moved,
   claims: readonly ClaimTerms[],
-  kinds?: WorkloadKinds,
+  kinds: WorkloadKinds,
 ): string | undefined {
   const never = claims.find(({ failback }) => failback === 'Never')
   return never ? `failback of ${never.claim} is Never` : staysBecause(moved, claims, kinds)

@@ -61,8 +61,8 @@ export function isMovedByFirstNarrowing(review: ObjectReview, context: SessionIn
   const isFirst = readDecision(before.metadata.annotations).locality === undefined
   if (effect !== 'moves' || decision !== 'Narrowed' || !isFirst) return false
   const binding = after as ResourceBinding
-  const input = gatherBindingInput(binding, binding, context)
-  return staysBecause(movedWorkload(input), input.claims, context.workloads) !== undefined
+  const input = gatherBindingInput(binding, binding, { ...context, kinds: context.workloads })
+  return staysBecause(movedWorkload(input), input.claims, input.kinds) !== undefined
 }
 
 /** Counts the effects of reviews. */
