@@ -18,7 +18,7 @@ import { namespaceOfMover } from '../../core/volume-manager/schedule/shares.ts'
 import { shareKey } from '../../core/volume-manager/schedule/turns.ts'
 import type { KnownSlots } from '../../queries/mover-slots.ts'
 import { managerMovers } from '../../queries/own-movers.ts'
-import { managersToRetry } from '../../queries/volume-manager.ts'
+import { managersToRetry } from '../../queries/volume-manager-changes.ts'
 import type { ObjectStore, StoreChange } from '../../store/store.ts'
 
 /** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
