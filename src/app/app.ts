@@ -32,10 +32,8 @@ import { electionWarning, openReadiness, volumesWarning } from './monitoring/rea
 import { openRegistrationState } from './registration-state.ts'
 import { CLOSE_SERVER_MS, openShutdown, type Shutdown } from './shutdown.ts'
 
-export interface AppInput {
-  config: Config
-  /** The source of a changed configuration; absent if the configuration cannot change. */
-  configSource?: ConfigSource | undefined
+/** The served API server or folder. A folder has only the store. */
+export interface Connections {
   store: ObjectStore
   /** The store of the Lease of the loops. Default: `store`. */
   leaseStore?: ObjectStore
@@ -53,6 +51,12 @@ export interface AppInput {
   readCredentials?: () => Promise<CredentialsLifetime | undefined>
   /** Returns why the kubeconfig is not used as it is now; undefined if it is. */
   sourceProblem?: () => string | undefined
+}
+
+export interface AppInput extends Connections {
+  config: Config
+  /** The source of a changed configuration; absent if the configuration cannot change. */
+  configSource?: ConfigSource | undefined
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */

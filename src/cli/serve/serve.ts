@@ -1,32 +1,22 @@
 /** `lodestone serve`: runs the server on a hub, in a cluster or on a folder of manifests. */
 import { getHeapStatistics } from 'node:v8'
-import { type App, type AppInput, startApp } from '../../app/app.ts'
-import { type Config, isDispatcher } from '../../app/config/config.ts'
+import { type App, startApp } from '../../app/app.ts'
+import type { Config } from '../../app/config/config.ts'
 import { configuredLimits } from '../../app/config/server-config.ts'
-import { configuredWorkloadKinds } from '../../app/config/workload-kinds-config.ts'
-import { observeStore } from '../../app/monitoring/observe.ts'
 import { defined } from '../../base/json.ts'
 import { aborted } from '../../base/time/clock.ts'
 import { UserError } from '../../base/user-error.ts'
-import type { RequestObserver } from '../../store/cluster/api-connection.ts'
-import { openClusterStore } from '../../store/cluster/cluster.ts'
-import { openConnection } from '../../store/cluster/connection.ts'
-import { openPodLogs } from '../../store/cluster/pod-log.ts'
-import { openServerInfo } from '../../store/cluster/server-info.ts'
-import { openWebhookProbe } from '../../store/cluster/webhook-probe.ts'
-import { allKinds, kindsFor } from '../../store/kinds/cached-kinds.ts'
-import { kueueKinds, multiKueueKinds } from '../../store/kinds/kueue.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { LOG_LEVELS } from '../../telemetry/log-levels.ts'
 import { type Logger, openLogger } from '../../telemetry/logger.ts'
-import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
+import { openMetrics } from '../../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, readArguments, UsageError, usesColor } from '../command.ts'
-import { openFolder } from '../open-folder.ts'
-import { checkFolderAlone, connectionOptions, openHostConnection, selectConnection } from '../options/connect.ts'
+import { checkFolderAlone, connectionOptions } from '../options/connect.ts'
 import { configOption } from '../options/read-config.ts'
 import { containerBytes } from './heap-limit.ts'
 import { folderHints } from './hints.ts'
 import { memoryWarning } from './memory.ts'
+import { openStores } from './open-stores.ts'
 import { serveConfigOf } from './serve-config.ts'
 
 export const serve: Command = {
@@ -76,7 +66,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     onClosed: () => closedLog.abort(),
   })
   const metrics = openMetrics()
-  const stores = await openStores(args, io, config, log, metrics)
+  const stores = await openStores(args, io, { config, log, metrics })
   const { store } = stores
   logMemory(config, io, log)
   let app: App | undefined
@@ -147,74 +137,4 @@ function stopStarting(starting: Promise<App>): number {
 function memorySizes(store: ObjectStore): Record<string, number> {
   const sizes = store.kinds().map((type) => [type.kind, store.size(type)] as const)
   return Object.fromEntries(sizes.filter(([, size]) => size > 0))
-}
-
-/** The rate of Events, so that a fleet that is resolved at once does not flood the API server. */
-const EVENTS_PER_SECOND = 20
-
-/**
- * Opens the served store, and the stores of the Lease and of Events. In a pod the Lease is in the cluster of the pod. Each store has its own
- * write limit: the Lease must not wait for the loops, nor the loops for Events.
- */
-async function openStores(
-  args: Arguments,
-  io: CommandIo,
-  config: Config,
-  log: Logger,
-  metrics: Metrics,
-): Promise<
-  Pick<
-    AppInput,
-    | 'store'
-    | 'leaseStore'
-    | 'hasLeaseElsewhere'
-    | 'eventStore'
-    | 'podLogs'
-    | 'probeWebhooks'
-    | 'readServerInfo'
-    | 'readCredentials'
-    | 'sourceProblem'
-  >
-> {
-  const observer = observeStore(log, metrics)
-  const folder = args.text('folder')
-  if (folder !== undefined) {
-    const workloads = configuredWorkloadKinds(config)
-    const kinds = [
-      ...allKinds(workloads),
-      ...(config.kueue.enabled ? kueueKinds : []),
-      ...(isDispatcher(config) ? multiKueueKinds : []),
-    ]
-    const store = openFolder(folder, { observer, workloads, kinds })
-    return { store }
-  }
-  const { writesPerSecond } = config.loops
-  const source = selectConnection(args, io, { usesHome: false })
-  const observeRequest: RequestObserver = ({ code, method, host }) =>
-    metrics.apiRequests.labels(code, method, host).inc()
-  const connection = await openConnection(source, observeRequest)
-  const host = (await openHostConnection(source, io, observeRequest)) ?? connection
-  return {
-    store: openClusterStore({
-      connection,
-      kinds: kindsFor({
-        workloads: configuredWorkloadKinds(config),
-        dependencies: config.dependencies.distribution !== 'none',
-        movesData: config.volumes.enabled,
-        kueue: config.kueue.enabled && config.loops.enabled,
-        multiKueue: isDispatcher(config) && config.loops.enabled,
-      }),
-      observer,
-      writesPerSecond,
-      burst: 2 * writesPerSecond,
-    }),
-    leaseStore: openClusterStore({ connection: host, kinds: [] }),
-    hasLeaseElsewhere: host !== connection,
-    eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
-    podLogs: openPodLogs(connection),
-    probeWebhooks: openWebhookProbe(connection),
-    readServerInfo: openServerInfo(connection),
-    readCredentials: connection.credentialsLifetime,
-    sourceProblem: connection.sourceProblem,
-  }
 }
