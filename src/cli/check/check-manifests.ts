@@ -8,7 +8,7 @@ import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { Manifest } from '../../store/folder/manifests.ts'
 import { allKinds } from '../../store/kinds/cached-kinds.ts'
-import { decisionSettings } from '../decision-settings.ts'
+import { reviewSettings } from '../review-settings.ts'
 import { scopesOf } from '../scope.ts'
 import { diagnose } from './findings/diagnose.ts'
 import { type FailOn, type Finding, finding } from './findings/findings.ts'
@@ -47,7 +47,7 @@ export interface CheckInput {
 /** Returns the reviews and the findings. Throws as `copyHub` does. */
 export async function checkManifests(input: CheckInput): Promise<Report> {
   const { given, store, folder, config, signal, now, failOn } = input
-  const settings = decisionSettings(config, input.karmadaRules, now)
+  const settings = reviewSettings(config, input.karmadaRules, now)
   const types = allKinds(settings.workloads).map(({ type }) => type)
   const { manifests, systems } = given
   const problems = [...given.problems]

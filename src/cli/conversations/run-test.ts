@@ -7,9 +7,9 @@ import { diffJson } from '../../core/admission/diff.ts'
 import { placeObject } from '../check/input/place-manifests.ts'
 import { reviewDerived, wholePolicies } from '../check/review/review-derived.ts'
 import { isTemplate, type ObjectReview, openSession, put, reviewObject } from '../check/review/review-object.ts'
-import { decisionSettings } from '../decision-settings.ts'
 import { openFolder } from '../open-folder.ts'
 import { configuredKarmadaRules } from '../options/karmada-version.ts'
+import { reviewSettings } from '../review-settings.ts'
 import { scopesOf } from '../scope.ts'
 import type { TestCase } from './complete-test.ts'
 import type { ActualAnswer, Answer, Expected } from './test-schema.ts'
@@ -31,7 +31,7 @@ export async function runTest(test: TestCase): Promise<TestResult> {
 }
 
 async function answerTest({ config, now, given, object: raw, oldObject }: TestCase): Promise<ActualAnswer> {
-  const settings = decisionSettings(config, configuredKarmadaRules(config), now)
+  const settings = reviewSettings(config, configuredKarmadaRules(config), now)
   const store = openFolder(undefined, { watch: false, workloads: settings.workloads })
   await store.start(new AbortController().signal)
   const session = openSession({ ...settings, store })

@@ -14,11 +14,11 @@ import {
   writeSnapshotFile,
 } from '../../store/snapshot/write-snapshot.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
-import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-version.ts'
 import { configOption } from '../options/read-config.ts'
+import { reviewSettings } from '../review-settings.ts'
 
 export const snapshot: Command = {
   usage: '[-o FILE] [--anonymous] [--folder DIR | --kubeconfig FILE]',
@@ -67,9 +67,7 @@ async function runSnapshot(args: Arguments, io: CommandIo): Promise<number> {
     throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
   const now = io.now()
   const rules = karmadaRulesOf(args, config, karmadaRules)
-  const store = folder
-    ? await withFolderBindings(folder, decisionSettings(config, rules, now), io.signal)
-    : source.store
+  const store = folder ? await withFolderBindings(folder, reviewSettings(config, rules, now), io.signal) : source.store
   const anonymous = args.flag('anonymous')
   const content: SnapshotContent = {
     store,

@@ -12,13 +12,13 @@ import { inspectSystems } from '../../locality/config/inspect.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, painter, UsageError } from '../command.ts'
-import { decisionSettings } from '../decision-settings.ts'
 import { describeHidden, isHidden } from '../hidden-kinds.ts'
 import { openSource, SOURCE_OPTIONS } from '../open-source.ts'
 import { configuredKarmadaRules } from '../options/karmada-version.ts'
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
 import { OUTPUT_FORMATS, OUTPUT_OPTION, type OutputFormat, readFormat, renderData } from '../output.ts'
+import { reviewSettings } from '../review-settings.ts'
 import { statusKinds } from './cached-kinds.ts'
 import { gatherStatus, SECTIONS, type StatusInput } from './gather.ts'
 import { predict, storedHolds } from './holds.ts'
@@ -81,7 +81,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
     const paint = painter(io.stdout, io.env)
     const render = async () => {
       const now = io.now()
-      const settings = decisionSettings(config, configuredKarmadaRules(config), now)
+      const settings = reviewSettings(config, configuredKarmadaRules(config), now)
       const { holds: predicted } = folder ? await predict(folder, settings, io.signal) : { holds: [] }
       const holds = [...storedHolds(store), ...predicted]
       const scope = config.claims.clusterScoped

@@ -21,7 +21,6 @@ import { injectionKinds } from '../../store/kinds/volumes.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { withWholePolicies } from '../check/hub/read-hub.ts'
 import { type Arguments, type Command, type CommandIo, UsageError } from '../command.ts'
-import { decisionSettings } from '../decision-settings.ts'
 import { objectsPlace } from '../explain/explain-named.ts'
 import type { Context } from '../explain/target.ts'
 import { workloadExplainer } from '../explain/workload.ts'
@@ -32,6 +31,7 @@ import { KARMADA_VERSION_OPTION, karmadaRulesOf } from '../options/karmada-versi
 import { givenNamespace, namespaceOption } from '../options/namespace.ts'
 import { readConfig } from '../options/read-config.ts'
 import { readPort } from '../options/read-values.ts'
+import { reviewSettings } from '../review-settings.ts'
 import { statusKinds } from '../status/cached-kinds.ts'
 import { gatherStatus, SECTIONS } from '../status/gather.ts'
 import { predict, storedHolds } from '../status/holds.ts'
@@ -121,7 +121,7 @@ async function runUi(args: Arguments, io: CommandIo): Promise<number> {
 
   const computeLists = async (): Promise<Lists> => {
     const now = io.now()
-    const settings = decisionSettings(config, karmadaRules, now)
+    const settings = reviewSettings(config, karmadaRules, now)
     const predicted = folder ? await predict(folder, settings, io.signal) : { holds: [], bindings: [] }
     const holds = [...storedHolds(store), ...predicted.holds]
     const everything = { sections: new Set(SECTIONS), namespace: undefined, system: undefined }

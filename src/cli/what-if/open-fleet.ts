@@ -12,11 +12,11 @@ import { openSnapshotStore } from '../../store/snapshot/read-snapshot.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import type { ReviewSettings } from '../check/review/review-object.ts'
 import { type Arguments, type CommandIo, UsageError } from '../command.ts'
-import { decisionSettings } from '../decision-settings.ts'
 import { withFolderBindings } from '../folder-bindings.ts'
 import { openSource } from '../open-source.ts'
 import { karmadaRulesOf } from '../options/karmada-version.ts'
 import { DEFAULT_NAMESPACE, givenNamespace, readNamespace } from '../options/namespace.ts'
+import { reviewSettings } from '../review-settings.ts'
 import type { SupposeContext } from './supposed.ts'
 
 /** One hub, ready for questions. */
@@ -57,7 +57,7 @@ async function openLive(args: Arguments, io: CommandIo, config: Config): Promise
     const { folder, isMember } = source
     if (folder && (isMember || folder.objects().length === 0))
       throw new UsageError(`the folder ${args.text('folder')} has no objects of a hub; give the folder of a hub`)
-    const settings = decisionSettings(config, karmadaRulesOf(args, config, source.karmadaRules), io.now())
+    const settings = reviewSettings(config, karmadaRulesOf(args, config, source.karmadaRules), io.now())
     const fleet = await openLiveFleet(source, settings, { namespace, signal: io.signal })
     return { sources: [fleet], close: source.close }
   } catch (error) {
@@ -83,7 +83,7 @@ async function openSnapshot(file: string, args: Arguments, io: CommandIo, config
   const { store, header } = await openSnapshotStore({ file, signal: io.signal })
   const { clusterScopedClaims, timing, kinds, karmadaRules } = snapshotContext(header)
   const rules = args.text('karmada-version') === undefined ? karmadaRules : karmadaRulesOf(args, config, karmadaRules)
-  const settings = decisionSettings(config, rules, Date.parse(header.takenAt))
+  const settings = reviewSettings(config, rules, Date.parse(header.takenAt))
   return openFleetSource(file, {
     ...settings,
     store,

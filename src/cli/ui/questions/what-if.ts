@@ -6,8 +6,8 @@ import { UserError } from '../../../base/user-error.ts'
 import type { WorkloadKinds } from '../../../core/workload-kinds/kinds.ts'
 import type { Answer } from '../../../queries/what-if/ask.ts'
 import type { ObjectStore } from '../../../store/store.ts'
-import { decisionSettings } from '../../decision-settings.ts'
 import { DEFAULT_NAMESPACE } from '../../options/namespace.ts'
+import { reviewSettings } from '../../review-settings.ts'
 import { type FleetSource, openLiveFleet } from '../../what-if/open-fleet.ts'
 import { addSupposition } from '../../what-if/suppose.ts'
 import { emptySupposition, SuppositionError } from '../../what-if/supposed.ts'
@@ -58,7 +58,7 @@ async function answerBody(body: WhatIfQuestion, input: FleetInput, signal: Abort
   if (!folder && !isHub)
     return { problems: [{ message: 'the cluster is no hub, so it has no placements; ask the page of a hub' }] }
   const namespace = body.namespace ?? DEFAULT_NAMESPACE
-  const settings = decisionSettings(config, karmadaRules, now)
+  const settings = reviewSettings(config, karmadaRules, now)
   const asked = await openLiveFleet({ store, folder }, settings, { namespace, signal })
   const limits = folder ? [] : limitsOfPage(store, settings.workloads)
   const source = { ...asked, notes: [...asked.notes, ...limits] }

@@ -1,4 +1,4 @@
-/** The settings of decisions that a command makes in memory, from the configuration of the server. */
+/** The settings of reviews that a command makes in memory, from the configuration of the server. */
 import type { Config } from '../app/config/config.ts'
 import { configuredDecisions } from '../app/config/decision-settings.ts'
 import { allExcludedNamespaces } from '../app/registration.ts'
@@ -6,7 +6,7 @@ import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ReviewSettings } from './check/review/review-object.ts'
 
 /** Returns the settings of reviews at `now`, in ms since the epoch: those by which the server with this configuration decides. */
-export function decisionSettings(config: Config, karmadaRules: KarmadaRules, now: number): ReviewSettings {
+export function reviewSettings(config: Config, karmadaRules: KarmadaRules, now: number): ReviewSettings {
   const { dependencies, volumes } = config
   const { kinds, ...decisions } = configuredDecisions(config)
   return {
