@@ -255,16 +255,19 @@ describe('requests that are never sent to Lodestone', () => {
     })
   })
 
-  test('of system namespaces, by prefix, and of bindings without a placement', () => {
+  test('of system namespaces, by prefix, and of most bindings without a placement', () => {
     expect(entry('resource-binding.lodestone.dev').matchConditions).toEqual([
       {
         name: 'not-a-system-namespace',
         expression: "!request.namespace.startsWith('kube-') && !request.namespace.startsWith('karmada-')",
       },
-      { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
+      {
+        name: 'has-a-placement-or-is-of-a-volume-claim',
+        expression: "has(object.spec.placement) || object.spec.resource.kind == 'PersistentVolumeClaim'",
+      },
     ])
     expect(entry('cluster-resource-binding.lodestone.dev').matchConditions?.map(({ name }) => name)).toEqual([
-      'has-a-placement',
+      'has-a-placement-or-is-of-a-volume-claim',
     ])
     expect(entry('data-source.lodestone.dev')).not.toHaveProperty('matchConditions')
   })

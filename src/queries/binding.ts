@@ -1,6 +1,13 @@
 /** Gathers the input of the decision on a binding from the cache of a store. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { bindingTypeIn, clusters, type PropagationPolicy, policyTypeIn, type ResourceBinding } from '../api/karmada.ts'
+import {
+  type BindingSnapshot,
+  bindingTypeIn,
+  clusters,
+  type PropagationPolicy,
+  policyTypeIn,
+  type ResourceBinding,
+} from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { defined } from '../base/json.ts'
 import type { Present } from '../base/time/clock-jumps.ts'
@@ -8,7 +15,9 @@ import { type ClaimAnswer, locateClaim } from '../core/data-source/locate.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
 import type { KarmadaRules } from '../core/karmada-rules.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
+import { isSetByUs } from '../core/propagation-policy/decide.ts'
 import { selects } from '../core/propagation-policy/select.ts'
+import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import type { DecisionSettings } from '../core/resource-binding/decision-settings.ts'
 import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
@@ -21,6 +30,7 @@ import { workloadTypeOf } from './dependents.ts'
 import { claimsFor } from './permission.ts'
 import { claimSource } from './source.ts'
 import { locateVolumes } from './volume-locations.ts'
+import { bindingNamed } from './workload.ts'
 
 /** What the decision on a binding reads besides the binding. */
 export interface BindingContext extends Present, DecisionSettings {
@@ -107,6 +117,14 @@ function whyClaimsUnknown(store: ObjectStore): string | undefined {
 export function bindingPolicy({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
   return reference && policyNamed(reference, store)
+}
+
+/** Whether Lodestone places the workload of a binding, or has set the `propagateDeps` with which its dependencies follow. */
+export function followsByUs(snapshot: BindingSnapshot, store: ObjectStore): boolean {
+  const binding = bindingNamed(snapshot, store)
+  if (!binding) return false
+  const policy = bindingPolicy(binding, store)
+  return hasOurAnnotations(binding.metadata.annotations) || (policy !== undefined && isSetByUs(policy))
 }
 
 /**

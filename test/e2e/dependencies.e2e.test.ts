@@ -629,35 +629,49 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     }
   })
 
-  test('a Deployment that is scaled to zero keeps its disk where it ran, unlike Karmada', async () => {
-    const disk = persistentVolumeClaim('idle-disk')
-    const workload = deployment('idle', { needs: [disk] })
+  test.each([
+    { of: 'that Lodestone places', name: 'idle', isClaimed: true, isKept: true },
+    // Lodestone does not change what Karmada does with workloads that need no data.
+    { of: 'without a claim of data', name: 'plain', isClaimed: false, isKept: distribution === 'builtin' },
+  ])('a Deployment $of that is scaled to zero keeps its disk: $isKept', async ({ name, isClaimed, isKept }) => {
+    const disk = persistentVolumeClaim(`${name}-disk`)
+    const settings = configMap(`${name}-settings`)
+    const workload = deployment(name, { needs: [disk, settings] })
     const placement = {
       clusterAffinity: { clusterNames: ['member1', 'member2'] },
       replicaScheduling: { replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted' },
     }
-    await hub.apply(disk, policy('idle', { placement, propagateDeps: true }), withRequests(workload))
+    if (isClaimed)
+      await hub.apply(source(`${name}-data`, ['member1', 'member2']), claim(name, { data: `${name}-data` }))
+    await hub.apply(
+      disk,
+      settings,
+      policy(name, { placement, ...(isClaimed ? {} : { propagateDeps: true }) }),
+      withRequests(workload),
+    )
     await hub.isOnlyIn(disk, 'member1,member2')
     const before = await worksOf(disk)
 
     await hub.mergePatch(workload, { spec: { replicas: 0 } })
     await hub.isOnlyIn(workload, '')
-    await hub.isOnlyIn(disk, distribution === 'builtin' ? 'member1,member2' : '')
+    // Another dependency leaves, so its distributor has seen the workload without clusters.
+    await hub.isOnlyIn(settings, '')
+    await hub.isOnlyIn(disk, isKept ? 'member1,member2' : '')
     await hub.executeDeletions()
     await hub.mergePatch(workload, { spec: { replicas: 2 } })
     await hub.isOnlyIn(workload, 'member1,member2')
     await hub.isOnlyIn(disk, 'member1,member2')
 
     const after = await worksOf(disk)
-    expect([...before].filter((uid) => after.has(uid))).toHaveLength(distribution === 'builtin' ? 2 : 0)
+    expect([...before].filter((uid) => after.has(uid))).toHaveLength(isKept ? 2 : 0)
 
     // The uids of the Works that bring an object to members.
-    async function worksOf({ kind, metadata: { name } }: KubeObject): Promise<Set<unknown>> {
+    async function worksOf({ kind, metadata }: KubeObject): Promise<Set<unknown>> {
       const works = (await plane.listJson('works.work.karmada.io')) as WorkObject[]
       const ofObject = works.filter(({ spec }) =>
-        spec.workload.manifests.some((one) => one.kind === kind && one.metadata.name === name),
+        spec.workload.manifests.some((one) => one.kind === kind && one.metadata.name === metadata.name),
       )
-      return new Set(ofObject.map(({ metadata }) => metadata['uid']))
+      return new Set(ofObject.map((work) => work.metadata['uid']))
     }
   })
 

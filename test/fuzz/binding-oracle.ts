@@ -1,6 +1,7 @@
-/** Checks a changed binding by Karmada's rules alone: it is allowed on no cluster on which it was not allowed before. */
+/** Checks a changed binding by Karmada's rules alone: it is allowed on no further cluster, and follows workloads to none. */
 import type { AdmissionRequest } from '../../src/api/admission.ts'
 import {
+  type BindingSpec,
   type Cluster,
   clusters as clusterType,
   type Placement,
@@ -24,6 +25,8 @@ export function judgeBinding(store: ObjectStore, request: AdmissionRequest, resu
   const clusters = everyCluster(store, [placement, ...bases])
   if (clusters.length > MAX_NAMES) return undefined
   const { spec } = after as ResourceBinding
+  const invented = inventedEntry(spec, [before?.spec, stored?.spec])
+  if (invented) return { kind: 'invented clusters', message: invented }
   const isWorkload = (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
   const allowed = feasible(placement, clusters, isWorkload)
   const outside = bases.map((base) => {
@@ -35,6 +38,14 @@ export function judgeBinding(store: ObjectStore, request: AdmissionRequest, resu
     kind: 'outside the base',
     message: `${JSON.stringify(outside).slice(0, 300)}: ${JSON.stringify(placement).slice(0, 400)} of ${JSON.stringify(bases).slice(0, 600)}`,
   }
+}
+
+/** Returns an entry of `requiredBy` that is neither in the request nor stored; undefined if there is none. */
+function inventedEntry(after: BindingSpec, known: readonly (BindingSpec | undefined)[]): string | undefined {
+  const entries = new Set(
+    known.flatMap((spec) => spec?.requiredBy ?? []).map((entry) => JSON.stringify(entry.clusters)),
+  )
+  return (after.requiredBy ?? []).map((entry) => JSON.stringify(entry.clusters)).find((text) => !entries.has(text))
 }
 
 /** Returns the placements that may apply to this write: its own and its policy's, or the recorded ones while no policy is known. */

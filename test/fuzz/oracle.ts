@@ -42,7 +42,7 @@ const byPath = new Map<string, Webhook>(webhooks.map((webhook) => [webhookPath(w
 
 /** Paths of a patch that each webhook may touch. Validating ones touch nothing. */
 const TOUCHED: Readonly<Record<string, RegExp>> = {
-  binding: /^\/(metadata\/annotations|spec\/(placement|suspension))(\/|$)/,
+  binding: /^\/(metadata\/annotations|spec\/(placement|suspension|requiredBy))(\/|$)/,
   policy: /^\/(metadata\/annotations|spec\/propagateDeps)(\/|$)/,
   pod: /^\/(metadata\/(annotations|labels)|spec\/(containers|initContainers|volumes|affinity|schedulingGates))(\/|$)/,
   workload: /^\/(metadata|spec)\//,

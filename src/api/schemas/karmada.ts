@@ -143,6 +143,14 @@ const bindingWithSpec = withSpec(['resource'], {
   gracefulEvictionTasks: arrayWithField('fromCluster'),
   suspension: { type: 'object', properties: { scheduling: { type: 'boolean' }, ...dispatching } },
   failover,
+  requiredBy: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['name'],
+      properties: { namespace: { type: 'string' }, name: { type: 'string' }, clusters: arrayWithField('name') },
+    },
+  },
 })
 
 /** ResourceBinding and ClusterResourceBinding. */

@@ -358,19 +358,21 @@ describe('fields of a wrong type in a manifest are left out', () => {
     },
     { target: 'pv/pv', wrong: volume, want: 'PersistentVolume pv\n└─ its VolumeManager no longer exists\n' },
     { target: 'pv/pv', wrong: { ...volume, spec: { claimRef: 'x', local: 7 } }, want: 'PersistentVolume pv\n└─ its' },
-    {
-      target: 'secret/app',
-      wrong: {
-        ...makeBinding(),
-        metadata: { name: 'app-secret', namespace: 'default' },
-        spec: { resource: { apiVersion: 'v1', kind: 'Secret', namespace: 'default', name: 'app' }, requiredBy: 'x' },
-      },
-      want: 'no binding of a workload requires it\n',
-    },
   ])('$target: $want', async ({ target, wrong, want }) => {
     const { stdout, stderr } = await explainAnyhow(target, [wrong])
     expect(stdout).toContain(want)
     expect(stderr).toMatch(/^(lodestone explain: [^\n]+ cannot be cached: [^\n]+\n)?$/)
+  })
+})
+
+test('a binding with a wrong list of workloads is reported with its path', async () => {
+  const resource = { apiVersion: 'v1', kind: 'Secret', namespace: 'default', name: 'app' }
+  const wrong = { ...makeBinding(), spec: { resource, requiredBy: 'x' } }
+  const folder = makeFolder({ 'all.yaml': [wrong] })
+  const { status, stderr } = await runWords(['explain', 'secret/app', '--folder', folder])
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringContaining('spec.requiredBy: must be of type array'),
   })
 })
 
