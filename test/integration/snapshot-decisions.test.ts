@@ -24,7 +24,7 @@ import { nameOfSource } from '../../src/store/kinds/query-key.ts'
 import { anonymizer } from '../../src/store/snapshot/anonymous.ts'
 import { snapshotKinds } from '../../src/store/snapshot/snapshot-kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
-import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeObject, makePolicy, NOW } from '../builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeCluster, makeObject, makePolicy, NOW } from '../builders.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { storeOf, written } from '../fleet/fleet-files.ts'
 
@@ -89,6 +89,19 @@ test('an anonymous snapshot has no label of workloads by which a placement group
   expect(JSON.parse(binding?.metadata.annotations?.['policy.karmada.io/applied-placement'] ?? '')).toEqual(
     policy?.spec.placement,
   )
+})
+
+test('an anonymous snapshot has no messages of clusters, and keeps what they serve', async () => {
+  const store = await storeOf(new Fleet(1, { clusters: 3, sources: 1, bindings: 0 }))
+  const message = 'APIs of-tenant cannot be read'
+  const failed = { status: 'False' as const, reason: 'Partial', lastTransitionTime: '2026-01-01T00:00:00Z' }
+  const complete = { type: 'CompleteAPIEnablements', ...failed, message }
+  await store.create(clusters, { ...makeCluster('other'), status: { conditions: [complete] } })
+  const { file, store: anonymous } = await written({ store, change: anonymizer(store) })
+
+  expect(gunzipSync(readFileSync(file)).toString()).not.toContain('of-tenant')
+  const cluster = anonymous.get(clusters, undefined, 'other')
+  expect(cluster?.status).toMatchObject({ conditions: [{ type: 'CompleteAPIEnablements', status: 'False' }] })
 })
 
 test('an anonymous snapshot has no names of the claim templates of a workload', async () => {

@@ -113,7 +113,13 @@ class Anonymizer {
   #cluster(cluster: Cluster): Cluster {
     const { labels, ...metadata } = cluster.metadata
     const used = Object.entries(labels ?? {}).filter(([name]) => this.#clusterLabels.has(name))
-    return { ...cluster, metadata: { ...metadata, ...(labels && { labels: Object.fromEntries(used) }) } }
+    const { status } = cluster
+    const conditions = status?.conditions?.map(withoutMessage)
+    return {
+      ...cluster,
+      metadata: { ...metadata, ...(labels && { labels: Object.fromEntries(used) }) },
+      ...(status && { status: { ...status, ...(conditions && { conditions }) } }),
+    }
   }
 
   #namespace({ apiVersion, kind, metadata, claimGrant }: GrantingNamespace): K8sObject {
@@ -386,7 +392,7 @@ function isFlag(value: string): boolean {
   return value === 'true' || value === 'false'
 }
 
-/** Messages of data systems name tables and places. */
+/** Messages of data systems name tables and places, and those of clusters may name kinds of tenants. */
 function withoutMessage(condition: Condition): Condition {
   return { ...condition, message: '' }
 }
