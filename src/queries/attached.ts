@@ -1,14 +1,10 @@
 /** Finds the bindings that are attached to the binding of a workload, and the reverse, by our labels. */
-import {
-  type BindingSnapshot,
-  clusterResourceBindings,
-  type ResourceBinding,
-  resourceBindings,
-} from '../api/karmada.ts'
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
-import { nameOfObject, objectKey } from '../api/meta.ts'
+import { nameOfObject } from '../api/meta.ts'
 import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { sortedUnique } from '../base/json.ts'
+import { snapshotKey } from '../core/dependencies/attached-binding.ts'
 import { ANY_REFERRER, dependedByLabel, karmadaDependedByLabel } from '../core/dependencies/names.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { occupiedClusters, targetClusters } from '../core/placement/binding-state.ts'
@@ -96,11 +92,7 @@ function isTakenAlong(claim: ResourceBinding, { metadata: { namespace }, spec }:
 /** Returns the keys of the bindings from which a PersistentVolumeClaim was detached by a change of its binding. */
 export function detachedFrom(before: ResourceBinding | undefined, after: ResourceBinding | undefined): string[] {
   if (before?.spec.resource.kind !== persistentVolumeClaims.kind) return []
-  const keysOf = (binding: ResourceBinding | undefined) => (binding?.spec.requiredBy ?? []).map(keyOfSnapshot)
+  const keysOf = (binding: ResourceBinding | undefined) => (binding?.spec.requiredBy ?? []).map(snapshotKey)
   const left = new Set(keysOf(after))
   return keysOf(before).filter((key) => !left.has(key))
-}
-
-function keyOfSnapshot({ namespace, name }: BindingSnapshot): string {
-  return objectKey(namespace, name)
 }

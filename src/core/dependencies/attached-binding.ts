@@ -8,7 +8,14 @@ import {
   type ResourceBinding,
   type TargetCluster,
 } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
+import {
+  apiVersionOf,
+  type K8sObject,
+  nameOfObject,
+  objectKey,
+  type ResourceType,
+  referenceOf,
+} from '../../api/meta.ts'
 import { defined } from '../../base/json.ts'
 import { clustersWithWorkload } from '../placement/binding-state.ts'
 import { bindingName } from '../resource-binding/derive.ts'
@@ -52,6 +59,11 @@ export function newAttachedBinding(
 /** Our labels for these referrers: label → the permanent id of the referrer. A recreated binding with the same name has another id. */
 export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
   return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), bindingId(binding)]))
+}
+
+/** Returns the key of the binding that a snapshot names. */
+export function snapshotKey({ namespace, name }: BindingSnapshot): string {
+  return objectKey(namespace, name)
 }
 
 /**

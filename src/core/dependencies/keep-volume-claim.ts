@@ -1,9 +1,9 @@
 /** Keeps a PersistentVolumeClaim where its workload ran, while the workload is in no cluster. */
 import type { BindingSnapshot, ResourceBinding } from '../../api/karmada.ts'
-import { objectKey } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import type { Outcome } from '../outcome.ts'
 import { hasTarget } from '../placement/binding-state.ts'
+import { snapshotKey } from './attached-binding.ts'
 
 export interface VolumeClaimInput {
   /** An attached binding, as the requester sent it. */
@@ -22,10 +22,10 @@ export interface VolumeClaimInput {
  */
 export function keepVolumeClaim({ binding, stored, isOurs }: VolumeClaimInput): Outcome {
   if (binding.spec.resource.kind !== persistentVolumeClaims.kind) return { kind: 'allow' }
-  const recorded = new Map((stored?.spec.requiredBy ?? []).map((entry) => [keyOf(entry), entry.clusters ?? []]))
+  const recorded = new Map((stored?.spec.requiredBy ?? []).map((entry) => [snapshotKey(entry), entry.clusters ?? []]))
   let isChanged = false
   const requiredBy = binding.spec.requiredBy?.map((entry) => {
-    const clusters = recorded.get(keyOf(entry)) ?? []
+    const clusters = recorded.get(snapshotKey(entry)) ?? []
     if (hasTarget(entry) || clusters.length === 0 || !isOurs(entry)) return entry
     isChanged = true
     return { ...entry, clusters }
@@ -33,8 +33,4 @@ export function keepVolumeClaim({ binding, stored, isOurs }: VolumeClaimInput): 
   if (!requiredBy || !isChanged) return { kind: 'allow' }
   const kept: ResourceBinding = { ...binding, spec: { ...binding.spec, requiredBy } }
   return { kind: 'patch', object: kept }
-}
-
-function keyOf({ namespace, name }: BindingSnapshot): string {
-  return objectKey(namespace, name)
 }

@@ -6,7 +6,7 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
-import { type K8sObject, nameOfObject, objectKey } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { defined, jsonEqual } from '../../base/json.ts'
 import { clustersWithWorkload, hasTarget } from '../placement/binding-state.ts'
@@ -17,6 +17,7 @@ import {
   newAttachedBinding,
   objectResource,
   referrerSnapshots,
+  snapshotKey,
 } from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
@@ -185,10 +186,6 @@ function merge(entries: readonly BindingSnapshot[], snapshots: readonly BindingS
   // Old versions of Karmada wrote an entry twice; here it is written once.
   const seen = new Map(entries.map((entry) => [snapshotKey(entry), byName.get(snapshotKey(entry)) ?? entry]))
   return [...seen.values(), ...snapshots.filter((snapshot) => !seen.has(snapshotKey(snapshot)))]
-}
-
-function snapshotKey({ namespace, name }: BindingSnapshot): string {
-  return objectKey(namespace, name)
 }
 
 function isSame(entry: BindingSnapshot, other: BindingSnapshot): boolean {

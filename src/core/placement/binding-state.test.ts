@@ -150,14 +150,14 @@ test('a message is about the choice among clusters if it begins so', () => {
 })
 
 test.each<{ name: string; reason?: string; spec: Partial<BindingSpec>; want: boolean }>([
-  { name: 'gets more', spec: {}, want: true },
-  { name: 'gets fewer', spec: { replicas: 1 }, want: true },
-  { name: 'keeps them', spec: { replicas: 2 }, want: false },
-  { name: 'was scheduled', reason: '', spec: {}, want: false },
-  { name: 'fits in no cluster', reason: 'NoClusterFit', spec: {}, want: false },
-  { name: 'is copied', spec: { placement: {} }, want: false },
-  { name: 'runs nowhere', spec: { clusters: [] }, want: false },
-])('a write scales a workload in vain that $name: $want', ({ reason = 'Unschedulable', spec, want }) => {
+  { name: 'that gets more replicas', spec: {}, want: true },
+  { name: 'that gets fewer replicas', spec: { replicas: 1 }, want: true },
+  { name: 'that keeps its replicas', spec: { replicas: 2 }, want: false },
+  { name: 'that the scheduler could place', reason: '', spec: {}, want: false },
+  { name: 'that fits in no cluster', reason: 'NoClusterFit', spec: {}, want: false },
+  { name: 'that is copied', spec: { placement: {} }, want: false },
+  { name: 'that runs nowhere', spec: { clusters: [] }, want: false },
+])('Karmada cannot scale a workload $name: $want', ({ reason = 'Unschedulable', spec, want }) => {
   const clusters = [{ name: 'm1', replicas: 2 }]
   const stored = makeBinding({ placement: { replicaScheduling: {} }, replicas: 2, clusters })
   const conditions = reason ? [{ type: 'Scheduled', status: 'False' as const, reason }] : []

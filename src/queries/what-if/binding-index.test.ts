@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster, makePolicy, NOW } from '../../../test/builders.ts'
+import { DEFAULT_DECISIONS, makeBinding, makeClaim, makeCluster, makePolicy, NOW } from '../../../test/builders.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import {
   type BindingSpec,
@@ -9,7 +9,6 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { newestRules } from '../../core/karmada-rules.ts'
-import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
 import { loseCluster } from '../../core/what-if/suppose.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../../store/folder/folder.ts'
@@ -18,13 +17,7 @@ import { OverlayStore } from '../../store/overlay-store.ts'
 import { indexBindings } from './binding-index.ts'
 import { openWorld, supposeWorld } from './world.ts'
 
-const settings = {
-  now: NOW,
-  timing: DEFAULT_TIMING,
-  matrix: undefined,
-  kinds: SHIPPED_KINDS,
-  karmadaRules: newestRules,
-}
+const settings = { ...DEFAULT_DECISIONS, now: NOW, karmadaRules: newestRules }
 const policyAnnotations = {
   'propagationpolicy.karmada.io/namespace': 'default',
   'propagationpolicy.karmada.io/name': 'policy',

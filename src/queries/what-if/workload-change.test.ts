@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest'
-import { NOW } from '../../../test/builders.ts'
+import { DEFAULT_DECISIONS, NOW } from '../../../test/builders.ts'
 import { Fleet } from '../../../test/fleet/fleet.ts'
 import { storeOf } from '../../../test/fleet/fleet-files.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { newestRules } from '../../core/karmada-rules.ts'
-import { DEFAULT_TIMING } from '../../core/resource-binding/timing.ts'
-import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import { indexBindings } from './binding-index.ts'
 import { rememberOutcomes } from './present.ts'
 import { findChanges } from './workload-change.ts'
 import { openWorld, placedBindings } from './world.ts'
 
-const settings = {
-  now: NOW,
-  timing: DEFAULT_TIMING,
-  matrix: undefined,
-  kinds: SHIPPED_KINDS,
-  karmadaRules: newestRules,
-}
+const settings = { ...DEFAULT_DECISIONS, now: NOW, karmadaRules: newestRules }
 
 test.each(['certain', 'possible'] as const)(
   'other requests are handled between %s bindings, also if none of them changes',
